@@ -25,7 +25,7 @@ import typer
 from report import __version__
 from report.authored.boundary import in_words
 from report.authored.guard import guarded
-from report.console import NOT_MEASURED, Terminal, clean, progress, say_error, shown
+from report.console import NOT_MEASURED, Terminal, clean, say_error, shown
 from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, named, setup
 from report.files import cannot_write
 from report.project import enclosing_project, nearest_project, only_build, project
@@ -362,84 +362,6 @@ def serve(
 
 
 @app.command()
-def train(
-    texts: Annotated[Path, typer.Argument(help="Folder of .txt files, one book each.")],
-    output: Annotated[Path, typer.Argument(help="Folder for the model; resumed if half done.")],
-    validation: Annotated[
-        str | None, typer.Option(help="Part of the file name of the book to validate on.")
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")
-    ] = None,
-    recipe: Annotated[
-        str, typer.Option(help="Name of the embedded model to train.")
-    ] = "falcon-8x8",
-    source: Annotated[str, typer.Option(help="Where the texts are from, for the model card.")] = "",
-    keep: Annotated[
-        str,
-        typer.Option(
-            metavar="STEPS",
-            help="Also keep the model after these steps, in OUTPUT/step-…: 0,50,100 for a sweep.",
-        ),
-    ] = "",
-):
-    """Train an embedded model on a folder of books.
-
-    A shipped recipe takes about an hour on two cores. An interrupted run is resumed.
-    """
-    with _measuring_packages():
-        from report.training.recipe import named_recipe
-        from report.training.train import train
-
-    recipe = named_recipe(recipe, **({"steps": steps} if steps else {}))
-    kept = _steps(keep)
-    with progress() as bar:
-        task = bar.add_task("Training", total=recipe.steps)
-
-        def show(step, total, text):
-            bar.update(task, completed=step, total=total, description=f"Training {text}")
-
-        train(texts, output, recipe, validation, show, source, kept)
-    if kept:
-        say(f"Kept on the way: {', '.join(f'step-{step}' for step in kept)} in {output}.")
-    following = ["accept", str(output), "--texts", str(texts), "--write"]
-    say(f"The model is in {output}; next: {PROGRAM} {shlex.join(following)}")
-
-
-@app.command()
-def accept(
-    model: Annotated[str, typer.Argument(help="Embedded model or the folder of a trained one.")],
-    texts: Annotated[
-        Path | None,
-        typer.Option(help="The books it was trained on; with them, the loss is measured too."),
-    ] = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Also write acceptance.json and the model card.")
-    ] = False,
-):
-    """Measure what a model has learnt: its loss, and three kinds of heads."""
-    with _measuring_packages():
-        from report.training.acceptance import acceptance, write_acceptance
-        from report.training.model_card import write_card
-        from report.training.verdict import remarks, require_accepted, verdict_table
-
-    with progress() as bar:
-        task = bar.add_task("Measuring", total=None)
-
-        def show(step, total, text):
-            bar.update(task, completed=step, total=total, description=text)
-
-        result = acceptance(model, texts, show)
-    typer.echo(verdict_table(result))
-    for line in remarks(result, books_read=texts is not None):
-        typer.echo(line)
-    if write:
-        write_acceptance(model, result)
-        say(f"Written: {shown(write_card(model))} and acceptance.json.")
-    require_accepted(result)
-
-
-@app.command()
 def models(
     family: Annotated[
         str | None, typer.Option(help="Only this family, or this variant of one.")
@@ -449,7 +371,7 @@ def models(
     ] = False,
 ):
     """Show what is measured for every family of models, tried on tiny random models."""
-    with _measuring_packages():
+    with measuring_packages():
         from report.families.overview import overview, parity
 
     for line in (parity if verify else overview)(family):
@@ -474,19 +396,6 @@ def _apart(studies, kind):
     return found
 
 
-def _steps(listed):
-    """The numbers in "0,50,100", sorted.
-
-    raises: UsageError for anything else
-    """
-    words = [word.strip() for word in listed.split(",")] if listed else []
-    if not all(word.isdecimal() for word in words):
-        raise UsageError(
-            f"--keep {listed!r} is not a list of steps; give whole numbers, as in 0,50,100"
-        )
-    return sorted(set(map(int, words)))
-
-
 @contextmanager
 def _measurer(address):
     """What measures: a Ray cluster, or None for this process."""
@@ -500,7 +409,7 @@ def _measurer(address):
 
 
 @contextmanager
-def _measuring_packages():
+def measuring_packages():
     """Say what to install if torch or transformers is missing."""
     try:
         yield
@@ -536,15 +445,15 @@ def _require_here():
         ) from error
 
 
-def main():
-    """Run the command line. A `ReportError` becomes one sentence and an exit code of 1 or 2, and so
+def main(commands: typer.Typer = app):
+    """Run a command line. A `ReportError` becomes one sentence and an exit code of 1 or 2, and so
     does a full disk, also where it is what is said that finds no room."""
     # Among what imports make there is no garbage: to look for it seldom saves a sixth of them.
     gc.set_threshold(10_000)
     with _errors_said():
         _require_here()
         try:
-            app()
+            commands()
         finally:
             named.clear()
 

@@ -13,25 +13,26 @@ from pathlib import Path
 import pytest
 
 from report import project
-from report.__main__ import main
+from report.__main__ import app, main
 from report.inputs import prompts
 
 ROOT = Path(__file__).parents[1]
 
 
-def report(*arguments, process=False, timeout=300, **variables):
+def report(*arguments, process=False, timeout=300, commands=app, **variables):
     """`python -m report …`: CompletedProcess with text output.
 
     It runs in this process: to import what measures takes longer than most of what it is used for.
 
     process: run it in one of its own, as where tests are about a process or what it reads of its
         environment when it starts; timeout: seconds that one may take
-    variables: more variables of the environment
+    commands: others than those of the package, in this process; variables: more variables of the
+        environment
     """
     command = ["report", *map(str, arguments)]
     variables = {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"} | variables
     if not process:
-        return _here(command, variables)
+        return _here(command, variables, commands)
     return subprocess.run(
         [sys.executable, "-m", *command],
         env=os.environ | variables,
@@ -41,14 +42,14 @@ def report(*arguments, process=False, timeout=300, **variables):
     )
 
 
-def _here(command, variables):
+def _here(command, variables, commands):
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", command)
         for name, value in variables.items():
             patch.setenv(name, value)
         with pytest.raises(SystemExit) as end:
-            main()
+            main(commands)
     return subprocess.CompletedProcess(command, end.value.code or 0, out.getvalue(), err.getvalue())
 
 

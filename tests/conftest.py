@@ -34,7 +34,7 @@ ORDER = (
     "tests/models",
     "tests/measuring",
     "tests/families",
-    "tests/training",
+    "tests/test_embedded",
 )
 """Files that begin a run, so that its processes end together: the first builds the one site, while
 others see to files that build sites of their own ("own"), and to figures; what takes a minute in

@@ -39,10 +39,10 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 NOT_RUN = {
-    "a copy of the program": r"make |-m report |arcee",
+    "a copy of the program": r"make |-m (report|training) |arcee",
     "a package registry": r"\b(pip|pipx|uv|uvx) ",
     "a cluster": r"--ray |helm |#SBATCH",
-    "minutes": r"--answers|--generated|\b(train|accept|models)\b",
+    "minutes": r"--answers|--generated|\bmodels\b",
 }
 """What a block may need to be run -> how it shows. A comment before the block says so."""
 

@@ -15,6 +15,7 @@ from report.errors import NAME
 from report.study.front_matter import FrontMatter
 from tests.commands import ROOT
 from tests.documents import DOCS, GALLERY, REFERENCE, WRITTEN, blocks
+from training.__main__ import app as training_app
 
 MOST_BYTES = 6000
 """Of README.md."""
@@ -44,8 +45,9 @@ def test_a_page_says_what_it_is_about(page):
 
 
 def test_examples_name_commands_and_options_that_exist():
-    program = typer.main.get_command(app)
-    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    program, training = map(typer.main.get_command, (app, training_app))
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    known_to_make = re.findall(r"^([a-z-]+(?=:.*##)|[A-Z_]+(?= \?=))", makefile, re.MULTILINE)
     lines = [
         (page, line)
         for page in WRITTEN
@@ -59,10 +61,12 @@ def test_examples_name_commands_and_options_that_exist():
             assert words.pop(0).startswith("SITE_URL=")
         first, *words = words
         if first == "make":
-            wrong = [word for word in words if word not in targets]
+            wrong = [word for word in words if word.partition("=")[0] not in known_to_make]
             assert not wrong, (page, line)
-        elif first == NAME:
-            known = program.commands[words[0]].params
+        elif first == NAME or words[:2] == ["-m", "training"]:
+            if first != NAME:
+                words = words[2:]
+            known = (program if first == NAME else training).commands[words[0]].params
             options = {word for option in known for word in (*option.opts, *option.secondary_opts)}
             assert {word for word in words if word.startswith("--")} <= options, (page, line)
         else:
@@ -71,7 +75,9 @@ def test_examples_name_commands_and_options_that_exist():
 
 def test_commands_are_those_of_the_installed_program():
     """`make` is said only in a section that speaks of a copy of the program."""
-    ours = re.compile(r"(`|^|\| )make [a-z]|-m report\b|\.venv/bin/(?!activate)", re.MULTILINE)
+    ours = re.compile(
+        r"(`|^|\| )make [a-z]|-m (report|training)\b|\.venv/bin/(?!activate)", re.MULTILINE
+    )
     for page in [*WRITTEN, "../about"]:
         text = (DOCS / f"{page}.md").read_text("utf-8")
         for section in re.split(r"^(?=## )", text, flags=re.MULTILINE):

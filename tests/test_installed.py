@@ -82,7 +82,9 @@ def test_the_source_distribution_makes_the_same_wheel(wheel, tmp_path):
     archive = built("sdist", ROOT, tmp_path / "sdist")
     with tarfile.open(archive) as file:
         file.extractall(tmp_path, filter="data")
-    again = built("wheel", tmp_path / archive.name.removesuffix(".tar.gz"), tmp_path / "wheel")
+    source = tmp_path / archive.name.removesuffix(".tar.gz")
+    assert [name for name in tracked("tests", "training") if not (source / name).is_file()] == []
+    again = built("wheel", source, tmp_path / "wheel")
     assert (again.name, names(again)) == (wheel.name, names(wheel))
 
 

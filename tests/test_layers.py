@@ -23,7 +23,7 @@ MODULES = {
 """Name of a module, such as "models/load/load" or "models/__init__" -> its file."""
 
 HEAVY = {"torch", "transformers", "tokenizers", "safetensors", "regex"}
-MAY_USE_HEAVY = ("measurements/", "models/", "effects/", "families/", "training/")
+MAY_USE_HEAVY = ("measurements/", "models/", "effects/", "families/")
 
 ROOT = {
     "__init__",
@@ -83,7 +83,6 @@ MAY_IMPORT = {
     "embedded/": set(),
     "effects/": {"errors", "measurements/"} | MODELS,
     "families/": {"errors", "measurements/", "effects/"} | MODELS,
-    "training/": LEAVES | {"inputs/"} | MODELS,
     # 3. numbers -> JSON, and back
     "datasets/damaged": {"errors"},
     "datasets/": LEAVES | {"datasets/damaged"},
@@ -129,7 +128,7 @@ MAY_IMPORT = {
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}
     | FIGURES,
     "__main__": LEAVES
-    | {"project", "study/", "families/", "training/", "measuring/", "pages/", "site/"}
+    | {"project", "study/", "families/", "measuring/", "pages/", "site/"}
     | {"console", "pipeline", "watching/", "__init__"},
 }
 """A module, or a folder with all below it -> what it may import besides itself, all of it from
@@ -203,6 +202,18 @@ def test_modules_import_only_what_their_rule_names():
         for other in sorted(others)
         for allowed in [MAY_IMPORT[rule_of(module)]]
         if rule_of(other) not in {*allowed, rule_of(module)}
+    ]
+    assert wrong == []
+
+
+def test_the_package_needs_nothing_that_lies_beside_it():
+    beside = {path.parent.name for path in PACKAGE.parent.glob("*/*.py")} - {PACKAGE.name}
+    assert {"benchmarks", "tests", "training"} <= beside
+    wrong = [
+        f"{module} imports {name}"
+        for module, path in MODULES.items()
+        for name, _ in imports(path)
+        if name.split(".")[0] in beside
     ]
     assert wrong == []
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.cli.saying import ended
 from tests.commands import report
 from tests.small import write_publication
 from tests.themed import write_themed
@@ -13,20 +14,7 @@ from tests.unpainted import unpainted
 @pytest.fixture
 def run(short_corpus):
     """A function that runs the command line here: code, what it said, the sentence of an error."""
-
-    def run(*arguments):
-        done = report(*arguments)
-        said = done.stdout + done.stderr
-        lines = done.stderr.rstrip().splitlines()
-        says = [line for line in lines if line.startswith("error: ")]
-        if done.returncode:
-            assert "Traceback" not in said
-            assert len(says) == 1, said
-            assert lines[-1] == says[0], f"more than one sentence: {said}"
-            assert len(says[0]) < 800  # the longest one names all figures
-        return SimpleNamespace(code=done.returncode, said=said, error=(says or [""])[0])
-
-    return run
+    return lambda *arguments: ended(report(*arguments))
 
 
 @pytest.fixture

@@ -1,15 +1,11 @@
 """What an article about a sweep may say, on numbers written by hand."""
 
 import math
-from dataclasses import asdict
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from report.kinds import findings as of
-from report.training.recipe import RECIPES
-from report.training.sequences import drill_fraction
 from tests.figures import hand_sweep
 
 
@@ -81,13 +77,6 @@ def test_the_peak_is_looked_for_up_to_a_step(find):
 def test_drills_follow_the_recipe(find):
     found = [find.drills(step) for step in (0, 400, 1000)]
     assert found == [pytest.approx(0.9), pytest.approx(0.5), 0.2]
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_drills_are_those_that_the_training_drew(find, name):
-    model = SimpleNamespace(recipe=asdict(RECIPES[name]))
-    for step in range(0, RECIPES[name].steps + 1, 100):
-        assert find.drills(step, model) == pytest.approx(drill_fraction(step, RECIPES[name]))
 
 
 def test_the_finished_model_has_the_shape_and_the_recipe_of_the_checkpoints(find):

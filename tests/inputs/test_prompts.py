@@ -1,17 +1,13 @@
-"""The questions of the studies: enough of them, of the size stated, and new to the models."""
+"""The questions of the studies: enough of them, and of the size stated."""
 
-import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
 import report.embedded
 from report.errors import ReportError
 from report.inputs.prompts import prompt_names, prompts
-from report.training import problems
-from report.training.recipe import RECIPES
 
 BOOKS = Path(report.embedded.__file__).parent / "falcon-8x8" / "tokenizer.json"
 """The tokenizer of the embedded models."""
@@ -22,34 +18,8 @@ def arithmetic():
     return prompts("arithmetic")
 
 
-def shape(text):
-    """A sentence with whatever the templates of training problems fill in taken out."""
-    for values in (problems.NAMES, problems.THINGS, problems.PLACES):
-        text = re.sub(rf"\b({'|'.join(values)})\b", "_", text)
-    return re.sub(r"\d+", "0", text)
-
-
-def sentences(text):
-    return {shape(part) for part in re.split(r"(?<=[.?!]) ", text)}
-
-
 def test_there_are_enough_questions_and_no_two_are_alike(arithmetic):
-    assert len(arithmetic.questions) >= 24
-    assert len({shape(question) for question in arithmetic.questions}) == len(arithmetic.questions)
-
-
-def test_no_sentence_of_a_question_can_come_up_in_training(arithmetic):
-    rng = np.random.default_rng(0)
-    trained = set()
-    for make in problems.PROBLEMS:
-        for _ in range(20):
-            question, _ = make(rng, lambda low, high: int(rng.integers(low, high + 1)))
-            trained |= sentences(question)
-    assert shape("What is 17 plus 4?") in trained
-    assert len(trained) < 30, "what the templates fill in was taken out"
-    for question in arithmetic.questions:
-        assert not sentences(question) & trained
-    assert arithmetic.system not in problems.SYSTEMS
+    assert len({*arithmetic.questions}) == len(arithmetic.questions) >= 24
 
 
 def test_questions_and_system_prompt_are_about_as_long_as_those_of_the_study(arithmetic):
@@ -61,21 +31,6 @@ def test_questions_and_system_prompt_are_about_as_long_as_those_of_the_study(ari
     assert all(25 <= tokens(question) <= 50 for question in arithmetic.questions)
     assert 15 <= tokens(arithmetic.system) <= 30
     assert all(question.isascii() and "  " not in question for question in arithmetic.questions)
-
-
-def test_a_prompt_with_its_filler_fits_into_every_window_of_the_embedded_models(arithmetic):
-    """As it does in the large models; 16 tokens are left for what separates the segments."""
-    tokenizer = Tokenizer.from_file(str(BOOKS))
-
-    def tokens(text):
-        return len(tokenizer.encode(text, add_special_tokens=False).ids)
-
-    longest = tokens(arithmetic.system) + 55 + max(map(tokens, arithmetic.questions))
-    assert tokens("/" * 55) == 55
-    for recipe in RECIPES.values():
-        if recipe.prompts:
-            window = recipe.sliding_window if recipe.architecture == "gemma3" else recipe.context
-            assert longest + 16 <= window
 
 
 def test_sets_are_found_by_name_or_path(tmp_path, arithmetic):

@@ -3,8 +3,8 @@
 import re
 from collections import Counter
 
+from report.models.find.known import embedded_models
 from report.pages import model_cards
-from report.training.recipe import RECIPES
 from tests.commands import ROOT
 
 ONE = """One model.
@@ -53,7 +53,8 @@ def test_one_card_shares_nothing():
 
 def test_nothing_of_the_cards_that_ship_is_lost_and_the_books_are_listed_once():
     cards = [
-        (ROOT / "report" / "embedded" / name / "README.md").read_text("utf-8") for name in RECIPES
+        (ROOT / "report" / "embedded" / name / "README.md").read_text("utf-8")
+        for name in embedded_models()
     ]
     cards = [re.split(r"\n---\n", card, maxsplit=1)[1] for card in cards]
     shared, own = model_cards.split(cards)

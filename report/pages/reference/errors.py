@@ -16,7 +16,6 @@ GROUPS = {
     "Measuring": ("models/", "measurements/", "measuring/", "families/"),
     "On a cluster": ("measuring/cluster/",),
     "Effects on a prediction": ("effects/",),
-    "Training": ("training/",),
     "Datasets and files": ("datasets/", "files"),
     "Figures": ("figures/",),
     "Prose": ("pages/", "findings/"),

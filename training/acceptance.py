@@ -26,12 +26,12 @@ from report.models.measure.loss import text_loss
 from report.models.measure.passage import measure_corpus
 from report.models.measure.repetition import repetition
 from report.models.text.tokens import encode
-from report.training.books import Book, read_books
-from report.training.checkpoint import write_json
-from report.training.heads import strongest
-from report.training.problems import prompt
-from report.training.trigram import trigram_loss
-from report.training.verdict import require_held_out
+from training.books import Book, read_books
+from training.checkpoint import write_json
+from training.heads import strongest
+from training.problems import prompt
+from training.trigram import trigram_loss
+from training.verdict import require_held_out
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel

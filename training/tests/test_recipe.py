@@ -1,20 +1,24 @@
 """Batches are what the recipe says: begin token first, spans really twice, fractions as stated."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from report.training.recipe import (
+from report.findings import of
+from tests.figures import hand_sweep
+from training.recipe import (
     BEGINNING_OF_TEXT,
+    RECIPES,
     Recipe,
     learning_rate_factor,
     optimizers,
     random_model,
     train_tokenizer,
 )
-from report.training.sequences import (
+from training.sequences import (
     drill_fraction,
     loop_of_few_tokens,
     loop_of_random_tokens,
@@ -181,3 +185,11 @@ def test_the_tokenizer_begins_every_text_and_loses_nothing():
     assert ids[0] == tokenizer.bos_token_id == 0
     assert tokenizer.convert_ids_to_tokens(ids[0]) == BEGINNING_OF_TEXT
     assert tokenizer.decode(ids[1:]) == text
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_an_article_finds_the_drills_that_the_training_drew(tmp_path, name):
+    find = of(hand_sweep.study(tmp_path))["find"]
+    model = SimpleNamespace(recipe=asdict(RECIPES[name]))
+    for step in range(0, RECIPES[name].steps + 1, 100):
+        assert find.drills(step, model) == pytest.approx(drill_fraction(step, RECIPES[name]))

@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from report.errors import ReportError
-from report.training.acceptance import LIMITS
-from report.training.verdict import remarks, require_accepted, verdict_table, verdicts
+from training.acceptance import LIMITS
+from training.verdict import remarks, require_accepted, verdict_table, verdicts
 
 
 def best(value):

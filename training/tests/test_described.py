@@ -5,8 +5,8 @@ import json
 import pytest
 
 from report.models.find.weights import read_header
-from report.training import described
-from report.training.recipe import RECIPES, random_model
+from training import described
+from training.recipe import RECIPES, random_model
 
 from .conftest import tiny_recipe
 

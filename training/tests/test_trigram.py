@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from report.errors import ReportError
-from report.training.trigram import trigram_loss
+from training.trigram import trigram_loss
 
 
 def test_a_loss_worked_out_by_hand():

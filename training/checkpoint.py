@@ -18,8 +18,8 @@ from transformers.utils import logging
 
 from report import files
 from report.errors import ReportError
-from report.training.books import Book
-from report.training.recipe import Recipe
+from training.books import Book
+from training.recipe import Recipe
 
 
 def write_checkpoint(

@@ -10,12 +10,12 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from report import files
-from report.errors import PROGRAM, ReportError
+from report.errors import ReportError
 from report.models.find.names import model_folder
 from report.models.find.weights import read_header
-from report.training import described
-from report.training.recipe import RECIPES, Recipe
-from report.training.verdict import require_held_out, verdicts
+from training import PROGRAM, described
+from training.recipe import RECIPES, Recipe
+from training.verdict import require_held_out, verdicts
 
 TEMPLATE = Path(__file__).with_name("_card.md.j2")
 

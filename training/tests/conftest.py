@@ -5,9 +5,10 @@ import random
 import pytest
 
 from report.inputs.passages import Passage
-from report.training import acceptance as acceptance_module
-from report.training.recipe import Recipe
-from report.training.train import train
+from tests.conftest import falcon_folder  # noqa: F401 (a fixture)
+from training import acceptance as acceptance_module
+from training.recipe import Recipe
+from training.train import train
 
 SENTENCE = "the fox ran over a hill and saw lamp light in her window while rain fell on old mill"
 HELD_OUT = "third-book"

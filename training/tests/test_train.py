@@ -12,11 +12,11 @@ from safetensors.torch import load_file
 from transformers import PreTrainedTokenizerFast
 
 from report.errors import ReportError
-from report.training import checkpoint as checkpoint_module
-from report.training import train as train_module
-from report.training.recipe import learning_rate_factor, optimizers, random_model, train_tokenizer
-from report.training.sequences import training_batch
-from report.training.train import train
+from training import checkpoint as checkpoint_module
+from training import train as train_module
+from training.recipe import learning_rate_factor, optimizers, random_model, train_tokenizer
+from training.sequences import training_batch
+from training.train import train
 
 from .conftest import HELD_OUT, SOURCE, tiny_recipe
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from report.errors import ReportError
-from report.training.books import author_and_title, held_out_book, read_books
+from training.books import author_and_title, held_out_book, read_books
 
 
 def write(folder, **texts):

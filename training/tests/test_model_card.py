@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from report.errors import ReportError
-from report.training.acceptance import acceptance, write_acceptance
-from report.training.architectures import ARCHITECTURES
-from report.training.model_card import plain, recipe_name, train_parts, write_card
-from report.training.recipe import RECIPES, random_model
-from report.training.train import train
-from report.training.verdict import verdicts
+from training.acceptance import acceptance, write_acceptance
+from training.architectures import ARCHITECTURES
+from training.model_card import plain, recipe_name, train_parts, write_card
+from training.recipe import RECIPES, random_model
+from training.train import train
+from training.verdict import verdicts
 
 from .conftest import HELD_OUT, SOURCE, shorten_corpus, tiny_recipe
 
@@ -85,13 +85,13 @@ def test_books_source_and_commands_are_on_the_card(folder):
     assert "\nGee: *Third Book* (" in text
     assert SOURCE in text
     assert (
-        "\npython -m report train TEXTS OUTPUT \\\n  --validation gee_third-book \\\n"
+        "\npython -m training train TEXTS OUTPUT \\\n  --validation gee_third-book \\\n"
         "  --steps 12 \\\n"
-        f"  --source '{SOURCE}'\npython -m report accept OUTPUT \\\n"
+        f"  --source '{SOURCE}'\npython -m training accept OUTPUT \\\n"
         "  --texts TEXTS --write\n"
     ) in text
     assert "`OUTPUT` is a new folder" in text
-    accept = "\npython -m report accept tiny"
+    accept = "\npython -m training accept tiny"
     assert f"{accept} \\\n  --texts TEXTS\n{accept}\n" in text
     assert str(folder) not in text
 
@@ -177,7 +177,7 @@ def test_prompts_among_the_text_are_told_where_there_are_any(added, folder):
     )
     for sentence in (
         "2 books and generated word problems, so that",
-        "50 % of the sequences of text are prompts that `report/training/problems.py` makes up",
+        "50 % of the sequences of text are prompts that `training/problems.py` makes up",
         "tokens, drills and prompts included. Its validation loss",
         "15 % of those from books hold a span",
         f"| generated prompts with word problems, drawn anew | {result['prompts']['loss']:.3f} |",

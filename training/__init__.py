@@ -1,5 +1,6 @@
-"""How the embedded models were trained, and what they had to reach.
+"""How the embedded models are trained, and what they have to reach. The package needs none of it.
 
+__main__.py     `python -m training train` and `accept`
 train.py        the training: a folder of books in, a model folder out, by a recipe (recipe.py)
 books.py        the text; sequences.py makes sequences of it, of generated prompts (problems.py)
                 and of drills
@@ -7,4 +8,8 @@ architectures.py    the untrained models; checkpoint.py writes trained ones
 acceptance.py   four numbers of a model, verdict.py what they mean; heads.py names the head with the
                 largest, trigram.py is the yardstick of the loss
 model_card.py   the card, described.py what it says of the architecture
+tests/          `python -m pytest training`; of the finished models `tests/test_embedded.py`
 """
+
+PROGRAM = "python -m training"
+"""What is typed, in a copy of the program."""

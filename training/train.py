@@ -23,16 +23,16 @@ from transformers import PreTrainedTokenizerBase
 
 from report.errors import ReportError
 from report.files import new_folder, remove_leftovers
-from report.training.books import Book, held_out_book, read_books
-from report.training.checkpoint import book_facts, run_facts, write_checkpoint
-from report.training.recipe import (
+from training.books import Book, held_out_book, read_books
+from training.checkpoint import book_facts, run_facts, write_checkpoint
+from training.recipe import (
     Recipe,
     learning_rate_factor,
     optimizers,
     random_model,
     train_tokenizer,
 )
-from report.training.sequences import training_batch
+from training.sequences import training_batch
 
 CHECKPOINT_EVERY = 250
 """Steps between two saved states (about 4.5 minutes of the full recipe on two cores)."""
@@ -69,7 +69,7 @@ def train(
 
     folder: folder of `.txt` files, one book each
     output: folder for the model; a `state.pt` in it is resumed, and removed at the end
-    recipe: report.training.recipe.Recipe
+    recipe: training.recipe.Recipe
     validation: part of the file name of the book to hold out; None: see `held_out_book`
     progress: called as progress(step, total, text) after every step
     source: a sentence about where the text is from and its licence, for the model card

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from report.measurements.precision import summed_by
-from report.training.recipe import RECIPES, optimizers, random_model
-from report.training.sequences import training_batch
-from report.training.train import check_recipe
 from tests.close import require_close
+from training.recipe import RECIPES, optimizers, random_model
+from training.sequences import training_batch
+from training.train import check_recipe
 
 ADDED = ["qwen2-5x28", "gemma3-6x8"]
 

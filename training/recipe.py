@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from report.errors import ReportError
-from report.training.architectures import ARCHITECTURES
+from training.architectures import ARCHITECTURES
 
 BEGINNING_OF_TEXT = "<|begin_of_text|>"
 

@@ -7,13 +7,21 @@ import shutil
 import pytest
 
 from report.models.find import known
-from report.training import acceptance as acceptance_module
-from report.training import recipe as recipe_module
-from report.training.train import train
-from tests.cli.saying import assert_matches
-from tests.commands import contents
+from tests.cli.saying import assert_matches, ended
+from tests.commands import contents, report
 from tests.small import CORPUS
-from tests.training.conftest import HELD_OUT, SOURCE, tiny_recipe, write_books
+from training import acceptance as acceptance_module
+from training import recipe as recipe_module
+from training.__main__ import app
+from training.train import train
+
+from .conftest import HELD_OUT, SOURCE, tiny_recipe, write_books
+
+
+@pytest.fixture
+def run():
+    """A function that runs a command of training here."""
+    return lambda *arguments: ended(report(*arguments, commands=app))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +52,7 @@ def test_training_says_the_whole_command_that_comes_next(
     options = ("--recipe", "tiny", "--validation", HELD_OUT, "--steps", 12, "--source", SOURCE)
     done = run("train", books, tmp_path / "out", *options)
     assert done.code == 0
-    command = done.said.split("next: python -m report ")[1].splitlines()[0]
+    command = done.said.split("next: python -m training ")[1].splitlines()[0]
     assert shlex.split(command) == [
         *("accept", str(tmp_path / "out"), "--texts", str(books), "--write")
     ]

@@ -21,7 +21,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 if TYPE_CHECKING:
-    from report.training.recipe import Recipe
+    from training.recipe import Recipe
 
 FIRST_SCORE = 6
 """Of a head that begins by looking at the token before: above all others by about this much."""

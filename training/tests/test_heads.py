@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from report.training.heads import strongest
+from training.heads import strongest
 
 
 def test_the_strongest_head_is_named_by_layer_and_head():

@@ -11,11 +11,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from report.errors import ReportError
 from report.measurements.precision import summed_by, tolerance
-from report.training.acceptance import PROMPTS, PROMPTS_SEED, acceptance, write_acceptance
-from report.training.problems import prompt
-from report.training.recipe import RECIPES
-from report.training.sequences import training_batch
-from report.training.trigram import trigram_loss
+from training.acceptance import PROMPTS, PROMPTS_SEED, acceptance, write_acceptance
+from training.problems import prompt
+from training.recipe import RECIPES
+from training.sequences import training_batch
+from training.trigram import trigram_loss
 
 from .conftest import SHORT_TEXTS, shorten_corpus
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from report.training.problems import prompt
-from report.training.recipe import Recipe
+from training.problems import prompt
+from training.recipe import Recipe
 
 Encode = Callable[[str], np.ndarray]
 """From a text to its tokens, int [tokens]."""
