@@ -9,7 +9,7 @@ from tests.commands import ROOT
 
 DOCS = ROOT / "site_src" / "docs"
 
-REFERENCE = ("front-matter", "command-line", "prose", "figures", "datasets", "errors")
+REFERENCE = ("front-matter", "command-line", "prose", "figures", "datasets")
 """Pages that are made from the code, in `reference/`."""
 
 GALLERY = "gallery/index"

@@ -19,14 +19,14 @@ from report.kinds.passage import findings as passage
 from report.kinds.passage.data import tokens_of
 from report.kinds.passage.findings import Findings
 from report.pages.article import ArticleFigures
-from report.pages.reference import command_line, datasets, drawing, errors, front_matter, in_prose
+from report.pages.reference import command_line, datasets, drawing, front_matter, in_prose
 from report.pages.reference.documented import Section, code, prose
 from report.pages.reference.in_prose import with_numbers
 from report.pages.reference.write import write_reference
 from report.study.front_matter import INSIDE, FrontMatter
 from tests.commands import ROOT
 
-WRITERS = (front_matter, command_line, in_prose, drawing, datasets, errors)
+WRITERS = (front_matter, command_line, in_prose, drawing, datasets)
 
 
 @cache

@@ -7,5 +7,4 @@ command_line.py  commands and options, from what `--help` says
 in_prose.py      functions, findings and filters that templates may use
 drawing.py       the fields of a figure
 datasets.py      the published schemas
-errors.py        every error message: messages.py finds them, sources.py reads the code for them
 """

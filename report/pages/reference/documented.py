@@ -49,8 +49,6 @@ class Reference:
     title: str
     description: str
     sections: list[Section]
-    text: str = ""
-    """Markdown below the description."""
 
 
 def marked(text: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from report import files
-from report.pages.reference import command_line, datasets, drawing, errors, front_matter, in_prose
+from report.pages.reference import command_line, datasets, drawing, front_matter, in_prose
 from report.pages.templates import environment
 from report.project import documentation
 
@@ -20,7 +20,6 @@ def write_reference(site_src: Path) -> None:
         in_prose.page(),
         drawing.page(),
         datasets.page(),
-        errors.page(),
     ]
     for reference in references:
         path = docs / "reference" / f"{reference.name}.md"
