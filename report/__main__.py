@@ -12,7 +12,6 @@ if __name__ == "__main__":
 import errno
 import gc
 import os
-import shlex
 import signal
 import sys
 import traceback
