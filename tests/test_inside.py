@@ -24,9 +24,9 @@ from report.pages import lists
 from report.pages.article import ArticleFigures
 from report.pages.provenance import NAME
 from report.project import Project
-from report.site import address, check, specifications
+from report.site import address, check
 from report.study.study import read_study, study_names
-from report.watching.rebuild import Rebuilder
+from report.watching.watch import Rebuilder
 from tests.commands import ROOT, contents, copy_project, report
 from tests.fuzz.profile import examples
 from tests.site import small_site
@@ -208,7 +208,7 @@ def test_a_figure_changes_to_no_specification_elsewhere(tmp_path, name):
     spec = {"usermeta": {"report": {"models": {"a": name}}}}
     (tmp_path / "a.json").write_text(json.dumps(spec))
     with pytest.raises(ReportError, match="is no name of a file"):
-        specifications._of_all_models(tmp_path / "a.json")
+        check._of_all_models(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE, "below/x.safetensors"])

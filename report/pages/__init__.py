@@ -1,20 +1,17 @@
 """From datasets to Markdown: articles, and the pages around them.
 
-render.py        an article becomes a page: its template is filled in
+render.py        an article becomes a page: its template is filled in; a page for each figure alone
 article.py       the figures of an article, placed.py a figure at its place
-prose.py         checks an article before a model runs, by its templates as parsed.py reads them
+prose.py         checks an article before a model runs, by its templates as they are parsed
 finding.py       what an article found, around the figure that shows it
-states.py        where controls can stand, as far as it is known before
 sentences.py     what there is to see at each state of a figure, in files beside the page
 templates.py     the language of templates, filters.py its filters, glossary.py its words
 citations.py     what an article cites, of works.py in bibliography.py: `references.bib`
 page.py          what is said of an article wherever it is listed
-lists.py         home page, archive, tags, models; model_cards.py, feed.py, share_card.py
+lists.py         home page, archive, tags, models; feed.py, share_card.py
 reference/       the reference of the documentation, made from the code
 gallery.py       a page of the documentation for every figure
 drawn.py         what was drawn already: `serve --watch` draws only what changed
-embed.py         a page for each figure alone
-sidenotes.py     footnotes beside their sentences, for wide windows
 provenance.py    where the numbers come from, for machines
 assets.py        scripts and styles, lighter.py those of the theme; policy.py what browsers may load
 new.py           starts an article, publication.py a whole publication: `python -m report new`

@@ -1,30 +1,277 @@
 """What can be known of an article's prose before a model runs.
 
-Its templates are parsed and not rendered (`parsed.py`): names, functions and their arguments,
+Its templates are parsed and not rendered: names, functions and their arguments,
 figures and conditions must be there. A part inside `{% if %}` is given the benefit of the doubt
 where its condition may rule a mistake out.
+
+Controls of a figure must stand where they can, as far as that is known before.
 """
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from jinja2 import nodes
+from jinja2 import Environment, TemplateNotFound, nodes
 
 from report import kinds
+from report.authored.boundary import authored
 from report.errors import ReportError
+from report.figures import Figure
 from report.figures.build import defaults
 from report.figures.build.find import figure_named
+from report.figures.build.per_model import PARAM as MODEL
+from report.figures.parts import target_classes
+from report.figures.parts.choices import Switch
 from report.figures.parts.received import Panels
+from report.pages.article import ArticleFigures, own_figures
 from report.pages.bibliography import read_bibliography
 from report.pages.citations import require_citation
 from report.pages.glossary import term
-from report.pages.parsed import ALWAYS, Prose, walk
-from report.pages.states import check_state
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
 from report.study.study import Study, publication_of
 from report.text import nearest, quoted
+
+SIZES = {"layer": "layers", "head": "heads"}
+"""Control -> what a model has so many of."""
+
+
+class _Unknown:
+    """What is not measured yet. Whatever is made of it is not known either."""
+
+    certain = True
+    """Of the object that stands for all data: False once a plain value was made of this."""
+
+    def __init__(self, data=None):
+        self._data = data if data is not None else self
+
+    def _again(self, *_, **__):
+        return _Unknown(self._data)
+
+    def _plain(self, value):
+        self._data.certain = False
+        return value
+
+    __call__ = __getitem__ = __add__ = __radd__ = __sub__ = __rsub__ = _again
+    __mul__ = __rmul__ = __floordiv__ = __truediv__ = __mod__ = __neg__ = _again
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Unknown(self._data)
+
+    def __len__(self):
+        return self._plain(1)
+
+    __index__ = __int__ = __len__
+
+    def __iter__(self):
+        return self._plain(iter([_Unknown(self._data)]))
+
+    def __lt__(self, _):
+        return self._plain(False)
+
+    __le__ = __gt__ = __ge__ = __contains__ = __lt__
+
+    def __format__(self, _):
+        return self._plain("?")
+
+
+class _Data(_Unknown):
+    """Data of a model of which only the size is known."""
+
+    SOME: ClassVar = {"targets": tuple(target_classes.NAMES), "renderings": {"": _Unknown()}}
+    """What is of a kind that is known, while nobody knows yet which of it there are."""
+
+    def __init__(self, size):
+        super().__init__()
+        for name in SIZES.values():
+            if size.get(name) is not None:
+                setattr(self, name, size[name])
+
+    def __getattr__(self, name):
+        return self._plain(self.SOME[name]) if name in self.SOME else super().__getattr__(name)
+
+
+def check_state(
+    figure: Figure, state: Mapping[str, object], size: Mapping[str, int | None], several: bool
+) -> None:
+    """Stop for a control that a figure does not have, or a value that it does not reach.
+
+    state: of the controls; None for a value that is not written down
+    size: "layers" and "heads" of the model, None for what is not known
+    several: whether the figure has a switch between models besides
+    raises: ReportError with the nearest control, or what is allowed
+    """
+    data = _Data(size)
+    try:
+        controls = figure.controls(data)
+        known = [control.param for control in controls] + [MODEL] * several
+    except Exception:  # it asks for what only a measurement has
+        return
+    for param in state:
+        if param not in known:
+            near = nearest(param, known)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ReportError(
+                f"unknown control {param!r}; {hint}{figure.name} has: {', '.join(known) or 'none'}."
+            )
+    for control in controls:
+        value = state.get(control.param)
+        if value is not None and _is_known(control, data, size):
+            control.check(value)
+
+
+def _is_known(control, data, size):
+    """Whether the values of a control are known already."""
+    if isinstance(control, Switch):
+        return data.certain and isinstance(control.options, dict)
+    number = size.get(SIZES.get(control.param))
+    if number is not None and control.maximum == number - 1:
+        return True
+    return data.certain and {type(control.minimum), type(control.maximum)} == {int}
+
+
+ALWAYS = {"data", "model", "study", "loop", "caller", "varargs", "kwargs", "self"}
+"""Names that every template may use."""
+
+ASKING = ("defined", "undefined", "default", "d")
+"""Tests and filters of names that may be missing."""
+
+BRANCHES = (nodes.If, nodes.CondExpr)
+
+COMPUTED = (nodes.Mul, nodes.Pow, nodes.Mod, nodes.Filter, nodes.Test, nodes.Call)
+"""What may take all time and memory, and so is left for when the page is written."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One template of an article."""
+
+    path: str
+    tree: nodes.Template
+
+
+@dataclass
+class Prose:
+    """All templates of an article, and what they may name."""
+
+    study: Study
+    jinja: Environment
+    size: Mapping[str, int | None]
+    """"layers" and "heads" of the largest model; None for what is not known."""
+    parts: list[Part] = field(default_factory=list)
+    values: dict[str, list[nodes.Node | None]] = field(default_factory=dict)
+    """Name -> for each time that templates set it, None and what they set it to; None alone for
+    arguments, items of loops and the like."""
+    asked: set[str] = field(default_factory=set)
+    """Names that a template asks about: `{% if position is defined %}`."""
+
+    def __post_init__(self):
+        self.own = own_figures(self.study)
+        self.calls: dict[str, Callable] = ArticleFigures(self.study, None).functions
+        kind = self.study.front_matter.kind
+        self.names = kinds.finding_names(kind)
+        front = self.study.front_matter
+        if kind == "passage" and len(front.all_names) > 1 and not front.beside:
+            self.names = dict.fromkeys(self.names)  # of each model, in `compared`
+
+    @property
+    def conditions(self) -> list[str]:
+        """Names of the article's conditions."""
+        return [condition.name for condition in self.study.front_matter.conditions]
+
+    @property
+    def known(self) -> set[str]:
+        """Every name that a template of this article may use."""
+        return {*ALWAYS, *self.calls, *self.names, *self.jinja.globals, *self.values, *self.asked}
+
+    def read(self, source: str, path: str) -> None:
+        """Parse a template and those that it includes.
+
+        raises: ReportError if one is missing or cannot be parsed
+        """
+        with authored(path):
+            tree = self.jinja.parse(source, path, path)
+            _require_arguments_once(tree, path)
+            self.jinja.compile(source, path, path)  # which filters and tests there are
+        self.parts.append(Part(path, tree))
+        self._note_names(tree)
+        for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
+            name = _constant(node.template)
+            if not isinstance(name, str):
+                continue
+            try:
+                text, file, _ = self.jinja.loader.get_source(self.jinja, name)
+            except TemplateNotFound as error:
+                if getattr(node, "ignore_missing", False):
+                    continue
+                raise ReportError(
+                    f"{path}, line {node.lineno}: no template {quoted(name)}; write it, or "
+                    "correct its name."
+                ) from error
+            if file not in [part.path for part in self.parts]:
+                self.read(text, file)
+
+    def _note_names(self, tree):
+        for node in tree.find_all(nodes.Name):
+            if node.ctx != "load":
+                self.values.setdefault(node.name, []).append(None)
+        for node in tree.find_all(nodes.Assign):
+            if isinstance(node.target, nodes.Name):
+                self.values[node.target.name].append(node.node)
+        for node in tree.find_all((nodes.Macro, nodes.Import)):
+            self.values.setdefault(getattr(node, "name", None) or node.target, []).append(None)
+        for node in tree.find_all(nodes.FromImport):
+            for name in node.names:
+                self.values.setdefault(name if isinstance(name, str) else name[1], []).append(None)
+        for node in tree.find_all((nodes.Test, nodes.Filter)):
+            if node.name in ASKING and isinstance(node.node, nodes.Name):
+                self.asked.add(node.node.name)
+
+    def constant(self, node: nodes.Node | None) -> Any:
+        """What an expression is, if that is written down; None if it is not."""
+        return _constant(self.expression(node))
+
+    def expression(self, node: nodes.Node | None) -> nodes.Node | None:
+        """The expression that a name was set to, if it was set once; any other node itself."""
+        if not isinstance(node, nodes.Name):
+            return node
+        given = self.values.get(node.name, [])
+        return given[-1] if len(given) == 2 else None  # the name that is set, and its value
+
+
+def _require_arguments_once(tree, path):
+    for call in tree.find_all((nodes.Call, nodes.Filter, nodes.Test)):
+        names = [pair.key for pair in call.kwargs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ReportError(
+                    f"{path}, line {call.lineno}: the argument {name!r} comes twice; give it once."
+                )
+
+
+def _constant(node):
+    with suppress(nodes.Impossible):
+        if not (node is None or isinstance(node, COMPUTED) or node.find(COMPUTED)):
+            return node.as_const()
+    return None
+
+
+def walk(node, tests) -> Iterator[tuple[nodes.Node, list[nodes.Node]]]:
+    """All nodes below one, each with the conditions that it stands under."""
+    for child in node.iter_child_nodes():
+        under = tests
+        if isinstance(node, BRANCHES) and child is not node.test:
+            under = [*tests, node.test]
+        elif isinstance(node, (nodes.And, nodes.Or)) and child is node.right:
+            under = [*tests, node.left]
+        yield child, under
+        yield from walk(child, under)
+
 
 FOR_ALL = ("data", "compared", "predicted")
 """Names that stand for something in an article about several models, too."""

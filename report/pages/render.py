@@ -2,8 +2,16 @@
 
 All logic is here. MkDocs only builds what lies in `site_src`, so another builder of Markdown can
 take its place.
+
+Each figure has a page alone too, to be shown in frames on other sites: a plain HTML file beside the
+Markdown, without the theme. Builders copy it as it is, and list it neither in the search nor in the
+site map.
+
+MkDocs makes the list of footnotes. Here each reference gets a copy of its note, which the style
+sheet (`web/page/sidenotes.css`) shows beside the sentence, in wide windows only.
 """
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 
@@ -24,14 +32,72 @@ from report.figures.build.still import (
 from report.pages import filters, sentences
 from report.pages.article import ArticleFigures, figure_for, partial
 from report.pages.drawn import Drawn, stamps
-from report.pages.embed import write_embed_pages
 from report.pages.finding import BYLINE_HERE
 from report.pages.page import Page
+from report.pages.policy import policy
 from report.pages.provenance import NAME, provenance
-from report.pages.sidenotes import with_sidenotes
 from report.pages.templates import environment
 from report.study.study import Study, publication_of
 from report.text import split_sentences
+
+DEFINITION = re.compile(r"^\[\^([^\]\s]+)\]:[ \t]*(\S.*(?:\n[^\s\[#<>|:`~].*)*)", re.MULTILINE)
+"""A note of one paragraph: its name and its words."""
+
+LEFT_ALONE = (
+    r"^```.*?^```|^[ \t]*<(?!(?:a|em|span|strong)\b)[^\n]*|^(?:[#|]|[!?]{3})[^\n]*"
+    r"|<code.*?</code>|<[^>]*>|`[^`\n]*`|\]\([^)\n]*\)"
+)
+"""Code, lines of HTML, headings, tables, titles of boxes, tags and addresses in Markdown."""
+
+REFERENCE = re.compile(rf"({LEFT_ALONE})|\[\^([^\]\s]+)\](?!:)", re.MULTILINE | re.DOTALL)
+"""What is left alone, or the name of the note that is referred to."""
+
+
+def with_sidenotes(markdown: str) -> str:
+    """The Markdown of an article in which each note also stands after its first reference.
+
+    A note that goes on after its first paragraph stays in the list alone.
+    """
+    notes = {}
+    for number, found in enumerate(DEFINITION.finditer(markdown), 1):
+        name, words = found.groups()
+        if not markdown[found.end() :].startswith(("\n    ", "\n\n    ")):
+            notes.setdefault(name, f"{_NUMBER.format(number)} {' '.join(words.split())}")
+
+    def beside(found):
+        note = notes.pop(found[2], None) if found[2] else None
+        return f"{found[0]}{_NOTE.format(note) if note else ''}"
+
+    return REFERENCE.sub(beside, markdown)
+
+
+_NOTE = '<small class="sidenote" data-search-exclude>{}</small>'
+_NUMBER = '<span class="sidenote__number">{}</span>'
+
+
+def write_embed_pages(article: ArticleFigures, site_src: Path) -> None:
+    """Write `embed/<article>/<figure>.html` below `site_src` for every figure of an article.
+
+    Pages of figures that the article no longer has are removed.
+    """
+    folder = files.inside(site_src, f"embed/{article.study.name}")
+    template = environment(publication_of(article.study.template) / "templates").get_template(
+        "embed.html.j2"
+    )
+    for placed in article.placed:
+        page = template.render(
+            policy=policy(),
+            figure=placed,
+            html=article.alone(placed),
+            title=placed.figure.title(placed.data),
+            study=article.study.front_matter,
+            back=f"../../articles/{article.study.name}/",
+        )
+        files.write_text(folder / f"{placed.name}.html", page)
+    names = {placed.name for placed in article.placed}
+    for path in folder.glob("*.html"):
+        if path.stem not in names:
+            files.remove(path)
 
 
 def render_article(

@@ -3,11 +3,11 @@
 build.py     runs MkDocs or Zensical; protect.py puts the policy into every page, sums.py lists
              all files
 allowed.py   lists what pages may hold
-check.py     verifies a built site: links.py finds where addresses lead, specifications.py
-             what figures are drawn from, services.py checks what only machines read
+check.py     verifies a built site: links.py finds where addresses lead,
+             services.py checks what only machines read
 weight.py    says what is beyond the limits of a host
 serve.py     shows a built site on this machine
-push.py      pushes it to a branch of a git remote, by git.py
+push.py      pushes it to a branch of a git remote
 child.py     runs what ends with the command: a builder, git
 address.py   where a site will be, and for which address it was built
 bundled/     an article in one file

@@ -1,18 +1,219 @@
-"""Looks at a publication again and again, and builds its site whenever a file of it changed."""
+"""Looks at a publication again and again, and builds its site whenever a file of it changed.
+
+Only what a change touches is rendered anew. The server of a site that is being written tells open
+pages of builds and of mistakes. Only it answers the addresses `SCRIPT` and `STATE`. The site on the
+disk has no trace of them. Pages ask again and again, since a connection that stays open would be
+one of the six that a browser allows all its tabs.
+"""
 
 import functools
+import json
+import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 
 from report import pipeline
 from report.authored.boundary import in_words
 from report.console import Terminal, clean, say_error
-from report.site.serve import HERE, server
+from report.files import meant
+from report.pages.drawn import Drawn
+from report.pages.page import Page
+from report.project import Project, only_build
+from report.site.address import read_site
+from report.site.build import build, require_settings
+from report.site.serve import HERE, Handler, server
+from report.study.study import ENDING, study_names
 from report.watching import files
-from report.watching.rebuild import Rebuilder
-from report.watching.reload import ReloadingHandler, Told
+
+SCRIPT = "/.reload.js"
+STATE = "/.reload"
+
+SOURCE = Path(__file__).with_name("reload.js")
+
+NO_SITE = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>No such page</title>
+<body><p>There is no such page, or no site yet.</p></body></html>"""
+
+
+class Told:
+    """What pages are told: which build they should be of, and what stops the next one."""
+
+    def __init__(self) -> None:
+        self.run, self.builds = secrets.token_hex(4), 0
+        self.error = ""
+
+    @property
+    def built(self) -> str:
+        """Names a build, also among those of other servers at this address."""
+        return f"{self.run}-{self.builds}"
+
+    def succeeded(self) -> None:
+        """The site was built: pages of earlier builds will reload."""
+        self.error = ""
+        self.builds += 1
+
+    def failed(self, why: str) -> None:
+        """It could not be built: pages will say why."""
+        self.error = why
+
+
+def with_script(page: bytes, built: str) -> bytes:
+    """A page with the script at its end; built: which build it is of."""
+    script = f'<script src="{SCRIPT}?built={built}"></script>'.encode()
+    before, end, after = page.rpartition(b"</body>")
+    return before + script + end + after if end else page + script
+
+
+class ReloadingHandler(Handler):
+    """Adds the script to pages, and answers it. Nothing may be kept by a browser."""
+
+    def __init__(self, *arguments, told: Told, **options):
+        self.told = told  # first, because a handler answers while it is made
+        super().__init__(*arguments, **options)
+
+    def end_headers(self):
+        self.send_header("Cache-Control", "no-store")
+        super().end_headers()
+
+    def answer(self):
+        """What the site has, pages with the script; and the two addresses of the script."""
+        address = self.path.partition("?")[0]
+        if address == SCRIPT:
+            return self.send(SOURCE.read_bytes(), "text/javascript; charset=utf-8")
+        if address == STATE:
+            state = {"built": self.told.built, "error": self.told.error}
+            return self.send(json.dumps(state).encode(), "application/json; charset=utf-8")
+        path, built = self.file(), self.told.built  # before the page is read: never a later build
+        if path is None or path.suffix != ".html" or not path.is_file():
+            return super().answer()
+        return self.send(with_script(path.read_bytes(), built), "text/html; charset=utf-8")
+
+    def missing(self) -> bytes:
+        """The page for what is missing, with the script: the next build may have it."""
+        built = self.told.built
+        return with_script(super().missing() or NO_SITE, built)
+
+
+Articles = frozenset[str] | None
+"""Names of articles; None: all there are, and those that may be new."""
+
+NONE: Articles = frozenset()
+
+ARTICLES = ("templates", "articles")
+THEME = ("templates", "theme")
+
+
+def both(some: Articles, others: Articles) -> Articles:
+    """All articles of two sets."""
+    return None if some is None or others is None else some | others
+
+
+def touched(changed: Iterable[str], project: Project, known: Collection[str]) -> Articles:
+    """The articles that have to be rendered because files changed.
+
+    changed: as of `files.changed`; known: names of the articles that were rendered
+    """
+    found = NONE
+    for name in changed:
+        found = both(found, _touched(PurePosixPath(name).parts, project, known))
+    return found
+
+
+def _touched(parts, project, known):
+    if parts[0] == "site_src" or parts[:2] == THEME:
+        return NONE  # no article shows it; pages around them are written every time
+    if parts[:2] != ARTICLES:
+        return None
+    article = parts[2].removesuffix(ENDING)  # its template, or the folder of its parts
+    template = project.articles / f"{article}{ENDING}"
+    if article in known and template.is_file() and not _is_shared(article, project):
+        return frozenset({article})
+    return None
+
+
+def _is_shared(article, project):
+    """Whether the template of another article has words that lead to this one or to its parts."""
+    own = project.articles / f"{article}{ENDING}", project.articles / article
+    others = (
+        path
+        for path in meant(project.articles.rglob("*.j2"))
+        if path != own[0] and not path.is_relative_to(own[1])
+    )
+    words = f"{article}/".encode(), f"{article}{ENDING}".encode()
+    try:
+        return any(
+            word in text for text in (path.read_bytes() for path in others) for word in words
+        )
+    except OSError:  # one is gone just now
+        return True
+
+
+def affects_drawing(name: str) -> bool:
+    """Whether figures may be drawn otherwise because of a file, though none of them changed: what
+    lies beside them is theirs to read."""
+    path = PurePosixPath(name)
+    return path.parts[0] == "figures" and (path.suffix != ".py" or path.name.startswith("_"))
+
+
+class Rebuilder:
+    """The site of a request, and what was drawn of it."""
+
+    def __init__(self, request: pipeline.Request, terminal: Terminal):
+        self.request, self.terminal = request, terminal
+        self.kept: dict[str, Drawn] = defaultdict(Drawn)
+        self.rendered: dict[str, tuple[Page, object]] = {}
+        """Name of an article -> its page, and the data that it shows."""
+        self.waiting: Articles = None
+        """What has to be rendered since the site was built."""
+
+    def rebuild(self, changed: Collection[str] = ()) -> float:
+        """Measure and render what files touch that changed, and build the site.
+
+        What could not be built the last time is tried again.
+
+        returns: seconds that the program took which builds sites
+        raises: ReportError as `pipeline.make_site`
+        """
+        project = self.request.project
+        self.waiting = both(self.waiting, touched(changed, project, self.rendered.keys()))
+        if any(map(affects_drawing, changed)):
+            self.kept.clear()
+        with only_build(project, self.terminal.say):
+            left_out = self._render()
+            begun = time.monotonic()
+            build(project.config, project.site, left_out)
+        self.waiting = NONE
+        return time.monotonic() - begun
+
+    def _render(self):
+        """Render what waits, and write the pages around the articles; returns the names of those
+        that were not asked for."""
+        project, names = self.request.project, self.waiting
+        pipeline.require_own(self.request)
+        about = read_site(project.config)
+        rendered = {} if names is None else dict(self.rendered)
+        if names is None:
+            require_settings(project.config)
+            pipeline.say_uncited(project, self.terminal)
+        parts = [replace(self.request, article=name) for name in sorted(names or ())]
+        for part in [self.request] if names is None else parts:
+            studies = pipeline.read(part)
+            found = pipeline.measure(studies, part, self.terminal)
+            pages, opened = pipeline.draw(studies, found, project, about, self.terminal, self.kept)
+            pairs = zip(pages, opened, strict=True)
+            rendered |= {page.name: (page, data) for page, data in pairs}
+        self.rendered = rendered
+        for name in self.kept.keys() - rendered.keys():
+            del self.kept[name]
+        newest = sorted(sorted(rendered), key=lambda name: rendered[name][0].date, reverse=True)
+        pages, opened = map(list, zip(*(rendered[name] for name in newest), strict=True))
+        pipeline.write(pages, opened, project, about)
+        return [name for name in study_names(project.articles) if name not in rendered]
+
 
 PAUSE = 0.3
 """Seconds between two looks."""

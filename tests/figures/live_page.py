@@ -17,8 +17,8 @@ from report.figures.build import vega
 from report.pages import sentences
 from report.pages.article import ArticleFigures
 from report.pages.assets import write_assets
-from report.pages.embed import write_embed_pages
 from report.pages.policy import policy
+from report.pages.render import write_embed_pages
 from report.pages.templates import environment
 from tests.figures import hand_conditions
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from report.errors import ReportError, UsageError
-from report.site.bundled import carried, inlined
+from report.site.bundled import inlined
 from report.site.bundled.addresses import Addresses
-from report.site.bundled.bundle import bundle
+from report.site.bundled.bundle import bundle, text_blocks
 from report.site.bundled.page import rewritten
 from report.site.bundled.written import MARK
 from tests.figures import hand_made, live_page
@@ -252,7 +252,7 @@ def test_the_policy_asks_no_host_and_names_every_script(files):
 
 
 def test_data_cannot_end_their_element(site):
-    text = carried.blocks({'a/<b>".json': HOSTILE.encode()})
+    text = text_blocks({'a/<b>".json': HOSTILE.encode()})
     assert text.count("<script") == text.count("</script>") == 1
     assert "<b>" not in text
     assert "</script" not in inlined.script_text(f"x = '{HOSTILE}'")

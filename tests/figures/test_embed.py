@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from report.pages.embed import write_embed_pages
+from report.pages.render import write_embed_pages
 from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, TOOLTIP, resting, until
 from tests.figures.tools import menu, set_to
 from tests.serving import served

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from report.models.find.known import embedded_models
-from report.pages import model_cards
+from report.pages import lists
 from tests.commands import ROOT
 
 ONE = """One model.
@@ -36,7 +36,7 @@ OTHER = ONE.replace("One", "Another").replace("    one", "    other").replace("-
 
 
 def test_what_is_the_same_is_said_once():
-    shared, (one, other) = model_cards.split([ONE, OTHER])
+    shared, (one, other) = lists.split([ONE, OTHER])
     assert shared == "## Text\n\nBooks:\n\n- A\n\nPrompts as well.\n\n## Licence\n\nMIT.\n"
     assert one == (
         "One model.\n\n## Architecture\n\nThe same words.\n\n## Text\n\n- B\n\n"
@@ -47,8 +47,8 @@ def test_what_is_the_same_is_said_once():
 
 
 def test_one_card_shares_nothing():
-    assert model_cards.split([ONE]) == ("", [ONE])
-    assert model_cards.split([]) == ("", [])
+    assert lists.split([ONE]) == ("", [ONE])
+    assert lists.split([]) == ("", [])
 
 
 def test_nothing_of_the_cards_that_ship_is_lost_and_the_books_are_listed_once():
@@ -57,7 +57,7 @@ def test_nothing_of_the_cards_that_ship_is_lost_and_the_books_are_listed_once():
         for name in embedded_models()
     ]
     cards = [re.split(r"\n---\n", card, maxsplit=1)[1] for card in cards]
-    shared, own = model_cards.split(cards)
+    shared, own = lists.split(cards)
     for part in re.split(r"^## ", "\n".join([shared, *own]), flags=re.MULTILINE):
         assert part.count("```") % 2 == 0  # no command is cut in two
     for card, mine in zip(cards, own, strict=True):

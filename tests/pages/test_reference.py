@@ -19,20 +19,18 @@ from report.kinds.passage import findings as passage
 from report.kinds.passage.data import tokens_of
 from report.kinds.passage.findings import Findings
 from report.pages.article import ArticleFigures
-from report.pages.reference import command_line, datasets, drawing, front_matter, in_prose
+from report.pages.reference import write
 from report.pages.reference.documented import Section, code, prose
 from report.pages.reference.in_prose import with_numbers
-from report.pages.reference.write import write_reference
+from report.pages.reference.write import PAGES, write_reference
 from report.study.front_matter import INSIDE, FrontMatter
 from tests.commands import ROOT
-
-WRITERS = (front_matter, command_line, in_prose, drawing, datasets)
 
 
 @cache
 def pages():
     """The pages by name; only the process that tests them writes them."""
-    return {page.name: page for page in (writer.page() for writer in WRITERS)}
+    return {page.name: page for page in (write() for write in PAGES)}
 
 
 def names(page, title):
@@ -41,8 +39,8 @@ def names(page, title):
     return [entry.name for entry in section.entries]
 
 
-NAMES = [writer.__name__.rpartition(".")[2] for writer in WRITERS]
-each_page = pytest.mark.parametrize("place", range(len(WRITERS)), ids=NAMES)
+NAMES = ["front matter", "commands", "in prose", "figures", "datasets"]
+each_page = pytest.mark.parametrize("place", range(len(PAGES)), ids=NAMES)
 
 
 @each_page
@@ -110,7 +108,7 @@ def test_a_key_says_what_it_may_be():
 
 def test_every_command_and_option_is_there():
     program = typer.main.get_command(app)
-    shared = names("command-line", command_line.IN_PLACE)
+    shared = names("command-line", write.IN_PLACE)
     for name, command in program.commands.items():
         listed = " ".join([*names("command-line", name), *shared])
         for option in command.params:
@@ -118,7 +116,7 @@ def test_every_command_and_option_is_there():
                 assert word in listed, (name, word)
     assert [section.title for section in pages()["command-line"].sections] == [
         *program.commands,
-        command_line.IN_PLACE,
+        write.IN_PLACE,
     ]
 
 
@@ -170,4 +168,4 @@ def test_docstrings_become_markdown_that_shows_them_as_they_are():
         "- **key**: what it is called\n- **raises**: ReportError"
     )
     assert code("a `b`\n c") == "`` a `b` c ``"
-    assert Section("A b", []).anchor(front_matter.Entry("find.x(y)", "")) == "a-b-find-x"
+    assert Section("A b", []).anchor(write.Entry("find.x(y)", "")) == "a-b-find-x"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from report.pages.sidenotes import with_sidenotes
+from report.pages.render import with_sidenotes
 
 ARTICLE = """\
 <a href="#fig-1">Figure 1</a> shows rest.[^sink] It does so often.[^sink]

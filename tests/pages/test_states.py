@@ -4,8 +4,7 @@ import pytest
 
 from report.errors import ReportError
 from report.figures.build.find import figure_named, figure_names
-from report.pages.prose import check_prose
-from report.pages.states import check_state
+from report.pages.prose import check_prose, check_state
 from tests.figures.live_page import OF_PREDICTIONS
 from tests.pages.test_prose import article
 

@@ -11,8 +11,7 @@ import pytest
 from report.errors import ReportError, UsageError
 from report.pages.policy import NAME, policy
 from report.site.check import check_site
-from report.site.git import Git
-from report.site.push import push
+from report.site.push import Git, push
 from report.site.sums import write_sums
 from tests.commands import contents, report, with_added
 

@@ -3,8 +3,7 @@
 import pytest
 
 from report.errors import ReportError
-from report.site.git import SETTINGS
-from report.site.push import push
+from report.site.push import SETTINGS, push
 from report.site.sums import write_sums
 from tests.commands import with_added
 from tests.site.test_build import (  # noqa: F401

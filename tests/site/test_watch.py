@@ -24,8 +24,7 @@ from report.pages import render
 from report.project import Project
 from report.site.serve import Handler
 from report.watching import files, watch
-from report.watching.rebuild import Rebuilder, both, touched
-from report.watching.reload import SCRIPT, STATE, Told, with_script
+from report.watching.watch import SCRIPT, STATE, Rebuilder, Told, both, touched, with_script
 from tests.commands import ROOT, contents, report
 from tests.serving import served
 from tests.small import ARTICLE, write_corpus, write_publication

@@ -57,7 +57,7 @@ def _findings(kind):
     classes = {
         name: owner
         for name, owner in names.items()
-        if owner and owner.__module__.startswith(kinds.__name__)
+        if name != "data" and owner and owner.__module__.startswith(kinds.__name__)
     }
     return Section(
         f"Findings of a {kind.rstrip('s')}",

@@ -1,18 +1,103 @@
-"""Writes an article of a built site into one .html, or a .zip where that would be too large."""
+"""Writes an article of a built site into one .html, or a .zip where that would be too large.
 
+A file of data is packed (zlib) and written in base64, whose letters mean nothing in HTML or in a
+script.
+"""
+
+import base64
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 from report import files
 from report.errors import ReportError, UsageError, command
-from report.files import unreplaced
+from report.files import inside, unreplaced
 from report.pages.policy import script_hash
 from report.site.address import built_for
-from report.site.bundled import carried, scripts, written
+from report.site.bundled import scripts, written
 from report.site.bundled.addresses import Addresses
 from report.site.bundled.page import Page, rewritten
+from report.site.bundled.written import MARK
 from report.site.check import require_files
 from report.site.protect import problems
+
+LOCKED = {
+    "default-src": "'none'",
+    "style-src": "'unsafe-inline'",  # the theme's and the figures' style sheets, and attributes
+    "img-src": "data:",
+    "font-src": "data:",
+    "connect-src": "'none'",
+    "object-src": "'none'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+}
+"""Directive -> sources, besides `script-src`: a bundle asks no host for anything."""
+
+DATE = (1980, 1, 1, 0, 0, 0)
+"""Of every file in a .zip, so that the same article gives the same bytes."""
+
+
+def policy(hashes: Iterable[str], beside: bool) -> str:
+    """The Content-Security-Policy of a bundle.
+
+    hashes: of the scripts in the page; beside: whether scripts beside it hold its data
+    """
+    # browsers do not agree on whether 'self' means files
+    sources = [*sorted(set(hashes)), *(["'self'", "file:"] if beside else [])]
+    scripts = {"script-src": " ".join(sources)}
+    return "; ".join(f"{name} {value}" for name, value in (LOCKED | scripts).items())
+
+
+def carried_files(site: Path, folders: Iterable[str]) -> dict[str, bytes]:
+    """What figures may ask for: all JSON files of folders of a site, by path.
+
+    raises: ReportError if one leads elsewhere
+    """
+    found = {}
+    for folder in sorted(set(folders)):
+        for path in sorted(inside(site, folder).rglob("*.json")):
+            name = path.relative_to(site).as_posix()
+            found[name] = inside(site, name).read_bytes()
+    return found
+
+
+def packed(content: bytes) -> str:
+    """A file as text."""
+    return base64.b64encode(zlib.compress(content, 9)).decode()
+
+
+def text_blocks(data: dict[str, bytes]) -> str:
+    """Files as elements of a page, which browsers read as text."""
+    return "".join(
+        f'<script type="text/plain" data-file="{escape(name)}">{packed(content)}</script>\n'
+        for name, content in sorted(data.items())
+    )
+
+
+def archive(name: str, page: bytes, data: dict[str, bytes]) -> bytes:
+    """A .zip of one folder: the page, and each file as a script that hands it to the page."""
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w") as written:
+        written.comment = MARK.encode()
+        _put(written, f"{name}/{name}.html", page)
+        for path, content in sorted(data.items()):
+            script = f"carried({json.dumps(path)}, {json.dumps(packed(content))});\n"
+            _put(written, f"{name}/data/{path}.js", script.encode())
+    return memory.getvalue()
+
+
+def _put(written, name, content):
+    about = zipfile.ZipInfo(name, DATE)
+    about.compress_type = zipfile.ZIP_DEFLATED
+    about.external_attr = 0o644 << 16
+    about.create_system = 3
+    written.writestr(about, content, compresslevel=9)
+
 
 LIMIT = 25_000_000
 """Bytes of the largest .html: what a mail may carry, and a browser reads at once."""
@@ -41,13 +126,13 @@ def bundle(site: Path, name: str, output: Path | None = None, limit: int = LIMIT
     with unreplaced(site):
         require_files(site)
         page = _page(site, name)
-        data = carried.files(site, page.folders) | page.beside
-    one = _filled(page, carried.blocks(data), [])
+        data = carried_files(site, page.folders) | page.beside
+    one = _filled(page, text_blocks(data), [])
     ending = written.ending(output, len(one), limit)
     path = written.target(output, name, ending)
     if ending == ".zip":
         filled = _filled(page, "", sorted(data), beside=True)
-        one = carried.archive(name, filled, data)
+        one = archive(name, filled, data)
     files.remove_leftovers(path.parent)
     files.write_bytes(path, one)
     return Bundle(path, len(one))
@@ -86,4 +171,4 @@ def _filled(page: Page, blocks: str, names: list[str], beside: bool = False) -> 
     script = scripts.script(page.modules, names, page.licence)
     hashes = [*page.hashes, script_hash(script)]
     tail = f'<script type="module">{script}</script>\n{blocks}'
-    return page.text(carried.policy(hashes, beside), tail).encode("utf-8")
+    return page.text(policy(hashes, beside), tail).encode("utf-8")

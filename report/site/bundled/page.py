@@ -1,5 +1,9 @@
 """The page of an article as a bundle has it: scripts, styles and pictures are in it, and what leads
-to other pages is left out. Text stays as it is."""
+to other pages is left out. Text stays as it is.
+
+The contents of an article are folded under its title where the window has no room beside the text:
+on a site they are in the drawer that leads to other pages, which a bundle has not.
+"""
 
 import json
 from html import escape
@@ -10,10 +14,81 @@ from report.pages.policy import NAME, script_hash
 from report.site.allowed import EXECUTED
 from report.site.bundled import inlined
 from report.site.bundled.addresses import GLOSSARY, WORD, Addresses
-from report.site.bundled.contents import Contents
-from report.site.bundled.folders import Folders
 from report.site.bundled.scripts import Modules
 from report.site.bundled.written import MARK
+
+
+class Folders(HTMLParser):
+    """Goes through a page; `found` are paths in the site."""
+
+    def __init__(self, addresses):
+        super().__init__()
+        self.addresses, self.found = addresses, set()
+
+    def handle_starttag(self, tag, attributes):
+        at = dict(attributes)
+        for name in ("data-datasets", "data-spec", "data-seen"):
+            path = self.addresses.below(at.get(name) or "")
+            if at.get(name) and path:
+                folder = path if name == "data-datasets" else path.rpartition("/")[0]
+                self.found.add(folder)
+        # never the whole site, whatever a page says
+        self.found = {each for each in self.found if each.count("/") > 0}
+
+
+STYLE = """<style>
+.md-typeset details.contents { border-color: var(--md-default-fg-color--lighter); }
+.md-typeset .contents > summary { background: none; padding-inline-start: 0.6rem; }
+.md-typeset .contents > summary::before { display: none; }
+.md-typeset .contents ul { list-style: none; margin: 0.4rem 0; }
+.md-typeset .contents li { margin: 0; }
+.md-typeset .contents a { display: block; padding: 0.3rem 0; }
+@media print, screen and (min-width: 60em) { .md-typeset details.contents { display: none; } }
+</style>
+"""
+"""From 60em on, the theme shows the contents beside the text."""
+
+
+class Contents:
+    """Collects the headings of an article while its page is read."""
+
+    def __init__(self) -> None:
+        self.headings: list[tuple[str, list[str]]] = []
+        """Anchor and parts of the text, as HTML, of each."""
+        self._reading = False
+        self._skipped = False  # within the link that a heading has to itself
+
+    def begin(self, tag: str, attributes: dict[str, str]) -> None:
+        """Take note of a tag that begins."""
+        if tag == "h2" and attributes.get("id"):
+            self.headings.append((attributes["id"], []))
+            self._reading = True
+        elif tag == "a" and "headerlink" in attributes.get("class", "").split():
+            self._skipped = True
+
+    def end(self, tag: str) -> None:
+        """Take note of a tag that ends."""
+        if tag == "h2":
+            self._reading = False
+        elif tag == "a":
+            self._skipped = False
+
+    def text(self, text: str) -> None:
+        """Take note of text, as it stands in the page."""
+        if self._reading and not self._skipped:
+            self.headings[-1][1].append(text)
+
+    def html(self) -> str:
+        """The list; "" for an article without headings."""
+        listed = "".join(
+            f'<li><a href="#{escape(anchor)}">{"".join(parts).strip()}</a></li>'
+            for anchor, parts in self.headings
+        )
+        if not listed:
+            return ""
+        folded = f'<details class="contents"><summary>Contents</summary><ul>{listed}</ul></details>'
+        return f"{STYLE}{folded}\n"
+
 
 POLICY, CONTENTS, TAIL = "@policy@", "@contents@", "@tail@"
 
