@@ -28,6 +28,7 @@ from report.console import NOT_MEASURED, Terminal, clean, say_error, shown
 from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, named, setup
 from report.files import cannot_write
 from report.project import enclosing_project, nearest_project, only_build, project
+from report.study.front_matter import APART
 from report.study.options import Options, with_options
 
 
@@ -377,21 +378,12 @@ def models(
         typer.echo(line)
 
 
-ASKING = {
-    "answers": "asks whether fillers help the answer; say `answers: {}` in the front matter of one "
-    "that compares conditions",
-    "generated": "has generated sentences; say `generated: givers` in the front matter of one "
-    "about a prediction",
-}
-"""What is measured apart -> what articles do that want it, and how to ask for it."""
-
-
 def _apart(studies, kind):
     """The parts of articles that are measured apart; UsageError where no article has one."""
     apart = [article.apart for article in studies if article.apart]
     found = [part for part in apart if part.front_matter.kind == kind]
     if not found:
-        raise UsageError(f"--{kind}: no article here {ASKING[kind]}")
+        raise UsageError(f"--{kind}: no article here {APART[kind]}")
     return found
 
 

@@ -63,7 +63,10 @@ MAY_IMPORT = {
     "models/gguf/": LEAVES,
     "models/quantised/": LEAVES,
     "models/find/": LEAVES | {"models/gguf/"},
-    "study/": LEAVES | {"inputs/", "models/find/"},
+    "kinds/__init__": set(),
+    "kinds/question": set(),
+    "kinds/*/question": LEAVES | {"inputs/", "models/find/", "kinds/question"},
+    "study/": LEAVES | {"inputs/", "models/find/", "kinds/__init__"},
     # 2. checkpoint -> tensors -> numbers
     "measurements/": {"errors"},
     "models/load/memory": {"errors"},
@@ -90,7 +93,6 @@ MAY_IMPORT = {
     "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
     "datasets/verify/conditions": {"errors", "datasets/", "datasets/formats/"},
     "datasets/read/": LEAVES | BELOW | {"datasets/verify/conditions"},
-    "kinds/__init__": set(),
     "kinds/*/pieces": LEAVES | BELOW | {"datasets/read/"},
     "kinds/*/data": LEAVES
     | BELOW
@@ -109,7 +111,7 @@ MAY_IMPORT = {
     | DATASETS,
     # 4. JSON -> figures -> pages -> site
     "figures/parts/": LEAVES | SEEN,
-    "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/"},
+    "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/", "kinds/__init__"},
     "figures/": LEAVES | SEEN | {"figures/parts/"},
     "kinds/*/predicted": LEAVES | SEEN | FIGURES,
     "kinds/*/findings": LEAVES | SEEN | FIGURES | {"kinds/*/predicted"},

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from report.text import quoted
+from report.text import isolated, quoted, xml_text
 
 ROW_ENDINGS = (".csv", ".tsv", ".json", ".jsonl")
 """Endings of files of rows."""
@@ -35,6 +35,14 @@ def _delimiter(value):
 
 
 Delimiter = Annotated[str, AfterValidator(_delimiter)]
+
+
+def shown(text: str) -> str:
+    """Text for pages, feed and cards, which cannot hold control characters."""
+    return isolated(xml_text(text))
+
+
+Shown = Annotated[str, Field(min_length=1), AfterValidator(shown)]
 
 
 def require_lines(delimiter: str | None, file: str | None) -> None:

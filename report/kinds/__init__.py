@@ -2,6 +2,7 @@
 
 A kind is a folder:
 
+    question.py  what its front matter may say, and what is known of it before: a `Question`
     measure.py   what is read, measured and written: the functions of `RunKind` or `CorpusKind`;
                  `measure` and `measure_batch` alone may need torch, and import it when called
     data.py      reads its datasets lazily, for figures and templates; `opened(paths, labels)`
@@ -20,17 +21,22 @@ has the JSON. CONTRIBUTING.md lists all that a new kind needs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from report.datasets.read.study import StudyData
     from report.datasets.write.folder import Folder, Step
+    from report.kinds.question import Question
     from report.measurements.tally import Tally
     from report.measuring.pieces import Piece
     from report.models.load.load import LoadedModel
     from report.study.front_matter import FrontMatter
+
+FOLDER = Path(__file__).parent
 
 SOMEWHERE = "path/to"
 """Stands in a command for the folders of a model or passage of the reader's own."""
@@ -110,6 +116,14 @@ class CorpusKind(Kind, Protocol):
         own: the per-model part; tally: the sums over all texts
         raises: ReportError if no text was measured
         """
+
+
+@functools.cache
+def questions() -> dict[str, Question]:
+    """What every kind of article declares, by its name: the folders that have a question."""
+    names = [path.parent.name for path in FOLDER.glob("*/question.py")]
+    found = {name: import_module(f"report.kinds.{name}.question").QUESTION for name in names}
+    return dict(sorted(found.items(), key=lambda item: item[1].place))
 
 
 def kind(name: str) -> RunKind | CorpusKind:

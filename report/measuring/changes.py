@@ -1,18 +1,9 @@
 """What changed since datasets were measured: one short phrase a change."""
 
+from report.kinds import questions
+
 TOKENIZER = ("tokenizer", "special_tokens_map", "added_tokens", "vocab", "merges", "spiece")
 """Beginnings of the names of a tokenizer's files."""
-
-INPUTS = {
-    "passage": "the passage changed",
-    "corpus": "the corpus changed",
-    "prompts": "the prompts changed",
-    "predict": "whether its predictions are measured changed",
-    "table": "the table changed",
-    "frame": "what stands around the questions changed",
-    "renderings": "the texts that the table is written as changed",
-}
-"""Part of a key that is a hash -> the phrase about its change."""
 
 SHOWN = 3
 """Most files of measuring code that are named; the rest are counted."""
@@ -30,10 +21,11 @@ def changes(before: dict, now: dict) -> list[str]:
     ]
     if "table" in different:  # the renderings follow from the table
         different = [part for part in different if part != "renderings"]
+    inputs = {name: said for each in questions().values() for name, said in each.changes.items()}
     for part in different:
         chat = f"chat: {_said(before.get(part))} → {_said(now.get(part))}"
         heads = f"heads: {before.get(part, 'all')} → {now.get(part, 'all')}"
-        phrases.append({"chat": chat, "heads": heads, **INPUTS}.get(part, f"{part} changed"))
+        phrases.append({"chat": chat, "heads": heads, **inputs}.get(part, f"{part} changed"))
     phrases += _conditions(before.get("conditions", []), now.get("conditions", []))
     phrases += _code(before["code"], now["code"])
     phrases += _versions(before["libraries"], now["libraries"])

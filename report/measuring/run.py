@@ -109,9 +109,8 @@ def read(study: Study) -> Any:
     raises: ReportError with file and line if it cannot be read
     """
     wanted = study.front_matter
-    key = {"conditions": "prompts", "prediction": "prompts"}.get(wanted.kind, wanted.kind)
-    kind = kinds.kind(wanted.kind)
-    with study.blaming(key):
+    kind, question = kinds.kind(wanted.kind), kinds.questions().get(wanted.kind)
+    with study.blaming(question.blamed if question else wanted.kind):
         inputs = kind.inputs(wanted)
     if study.allow_local and isinstance(getattr(inputs, "corpus", None), Corpus):
         return replace(inputs, corpus=replace(inputs.corpus, allow_local=True))

@@ -16,7 +16,7 @@ from report.inputs.passages import SUFFIXES
 from report.inputs.specs import ROW_ENDINGS
 from report.inputs.yaml_lines import blocks, line_of, parse
 from report.models.find.names import without_packaged
-from report.study.front_matter import FILES, FrontMatter, kind_of_article
+from report.study.front_matter import FILES, QUESTIONS, FrontMatter, kind_of_article
 from report.study.mistakes import explain
 
 MARK = "---"
@@ -82,16 +82,8 @@ MODELS = ("model", "models", "beside")
 PUBLISHED = ("passage", "prompts", "table")
 """Keys that may name a file whose text is published."""
 
-NOT_FOR = {
-    "passage": ("models",),
-    "several": ("model", "label"),
-    "conditions": ("model", "label", "passage", "heads", "chat"),
-    "table": ("models", "passage", "chat"),
-    "sweep": ("model", "label", "passage", "heads", "chat"),
-    "prediction": ("models", "passage", "layers", "heads", "chat"),
-}
-"""Kind of article -> options of the command line that do not concern it; "several": a passage
-read by several models."""
+NOT_FOR_SEVERAL = ("model", "label")
+"""Options of the command line that do not concern a passage read by several models."""
 
 
 def study_names(folder: Path | str) -> list[str]:
@@ -182,7 +174,7 @@ def read_study(
     replaced = {
         key: value
         for key, value in replaced.items()
-        if value is not None and key not in NOT_FOR["several" if several else own]
+        if value is not None and key not in (NOT_FOR_SEVERAL if several else QUESTIONS[own].not_for)
     }
     kept = {key: value for key, value in values.items() if key not in instead_of(replaced)}
     root = publication_of(path)

@@ -43,6 +43,7 @@ from report.errors import ReportError
 from report.figures.build.fields import check_values
 from report.figures.parts import choices, grid, theme
 from report.figures.parts.figure import Data, Figure, Rows, Spec
+from report.kinds import questions
 from report.text import ROUNDING, nearest
 
 FORMAT = re.compile(r"\.(\d)~?%")
@@ -272,11 +273,7 @@ def completed(figure: Figure, path: Path) -> Figure:
 
 
 CALLED = {
-    "passage": "a passage",
-    "table": "a table",
-    "sweep": "a sweep",
-    "prediction": "predictions",
-    "conditions": "conditions",
+    **{name: each.called for name, each in questions().items()},
     "answers": "answers of a model, as in `data=find.answers[0]`",
     "panels": "panels of conditions, as in `data=find.panels([(0, 0, 1)], find.compared)`",
 }

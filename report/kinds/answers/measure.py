@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from report.datasets.formats.answers import FILE, encode
+from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs.conditions import FRAME, Condition, question_prompt
 from report.inputs.prompts import prompts
@@ -22,7 +23,6 @@ from report.measuring.key import hashed
 from report.text import count
 
 if TYPE_CHECKING:
-    from report.datasets.write.folder import Folder, Step
     from report.inputs.specs import AnswersSpec, ConditionSpec
     from report.models.load.load import LoadedModel
     from report.models.measure.answers import AnswerScores, Asked

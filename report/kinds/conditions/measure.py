@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from report.datasets.formats import conditions as files_of
 from report.datasets.formats.conditions import crossing, encode_received, over_edges
+from report.datasets.write.folder import Folder, Step
 from report.inputs import fillers
 from report.inputs.conditions import FILLER, FRAME, Condition, Segment, question_prompt
 from report.inputs.prompts import Prompts, prompts
@@ -18,7 +19,6 @@ from report.measuring.key import hashed
 from report.text import count
 
 if TYPE_CHECKING:
-    from report.datasets.write.folder import Folder, Step
     from report.inputs.specs import ConditionSpec
     from report.measurements.conditions import ConditionStatistics
     from report.models.load.load import LoadedModel

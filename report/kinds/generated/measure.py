@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from report.datasets.formats.generated import FILE, encode
+from report.datasets.write.folder import Folder, Step
 from report.inputs import generated
 from report.inputs.generated import Generated
 from report.inputs.passages import corpus
@@ -20,7 +21,6 @@ from report.measuring.key import hashed
 from report.text import count
 
 if TYPE_CHECKING:
-    from report.datasets.write.folder import Folder, Step
     from report.effects.generated import Text
     from report.inputs.specs import GeneratedSpec
     from report.measurements.effect_rows import EffectRows

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from report.datasets.formats import fields, head_statistics, updates
 from report.datasets.formats import passage as of_tokens
 from report.datasets.write.attention import attention_datasets, write_attention, written
+from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
@@ -22,7 +23,6 @@ from report.measuring.key import hashed
 from report.text import count
 
 if TYPE_CHECKING:
-    from report.datasets.write.folder import Folder, Step
     from report.measurements.head_statistics import HeadStatistics
     from report.measurements.passage import PassageMeasurement
     from report.measurements.tally import Tally

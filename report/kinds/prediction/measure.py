@@ -18,6 +18,7 @@ import numpy as np
 from report.datasets.formats import prediction as of_texts
 from report.datasets.formats import prediction_head, prediction_lens
 from report.datasets.formats.prediction import asked_ids
+from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import predictions, rows
 from report.inputs.passages import corpus, passage
@@ -28,7 +29,6 @@ from report.measuring.key import hashed
 from report.text import count, large, quoted
 
 if TYPE_CHECKING:
-    from report.datasets.write.folder import Folder, Step
     from report.effects.asked import Asked
     from report.effects.replacing import Replacement
     from report.effects.sentence import Sentence

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from report.datasets.formats.sweep import FILE, about_bytes, encode
+from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs.passages import Passage, corpus
 from report.kinds import Announce, Progress
@@ -19,7 +20,6 @@ from report.measuring.forecast import needs, reads, writes
 from report.measuring.key import hashed
 
 if TYPE_CHECKING:
-    from report.datasets.write.folder import Folder, Step
     from report.measurements.head_statistics import HeadStatistics
     from report.models.load.load import LoadedModel
     from report.models.measure.repetition import Repetition

@@ -14,6 +14,7 @@ from report.datasets.formats import renderings as of_renderings
 from report.datasets.formats.passage import token_label
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
 from report.datasets.write.attention import attention_datasets, write_attention, written
+from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
@@ -25,7 +26,6 @@ from report.text import count
 
 if TYPE_CHECKING:
     from report.datasets.formats.class_shares import Shares
-    from report.datasets.write.folder import Folder, Step
     from report.inputs.records import Records
     from report.measurements.passage import PassageMeasurement
     from report.models.load.load import LoadedModel

@@ -6,6 +6,8 @@ import re
 import textwrap
 from dataclasses import dataclass
 
+from pydantic import BaseModel
+
 from report.pages.filters import markdown_text
 from report.text import slug
 
@@ -84,8 +86,11 @@ def _paragraph(lines, number):
 
 def attributes(owner: type) -> dict[str, str]:
     """What the source of a class says of its annotated attributes: name -> the text below it."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
     said = {}
+    if issubclass(owner, BaseModel):  # whose keys may be those of its bases
+        for base in owner.__bases__:
+            said |= attributes(base) if base is not BaseModel else {}
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
     for node, below in zip(tree.body, [*tree.body[1:], None], strict=True):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)

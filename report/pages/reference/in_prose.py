@@ -5,7 +5,6 @@ import inspect
 import re
 import sys
 from collections.abc import Mapping
-from typing import get_args
 
 from jinja2.filters import FILTERS
 
@@ -24,7 +23,6 @@ from report.pages.reference.documented import (
     prose,
 )
 from report.pages.templates import environment
-from report.study.front_matter import Kind
 
 
 def page() -> Reference:
@@ -37,7 +35,7 @@ def page() -> Reference:
         "Functions, findings and filters that the template of an article may use.",
         [
             Section("Functions", _functions(functions)),
-            *(_findings(kind) for kind in get_args(Kind)),
+            *(_findings(kind) for kind in kinds.questions()),
             *_measures(),
             Section("Fields of a token", members(Token), "Such as of `data.tokens[0]`."),
             Section(
