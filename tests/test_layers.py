@@ -98,8 +98,13 @@ MAY_IMPORT = {
     | BELOW
     | {"datasets/read/", "datasets/verify/conditions", "kinds/*/pieces"},
     "datasets/verify/": LEAVES
-    | {"datasets/", "datasets/formats/", "datasets/read/", "datasets/verify/conditions"}
-    | {"kinds/*/data", "kinds/*/pieces"},
+    | {
+        "datasets/",
+        "datasets/formats/",
+        "datasets/read/",
+        "datasets/verify/conditions",
+        "kinds/__init__",
+    },
     "measuring/": LEAVES
     | {"kinds/__init__"}
     | {"project", "inputs/", "study/", "measurements/", "effects/"}

@@ -17,11 +17,11 @@ import pytest
 
 import report
 from report.datasets import store
-from report.datasets.verify.published import verify_table
 from report.errors import ReportError
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import received, received_numbers
 from report.figures.parts.received import RED, Line
+from report.kinds.table.data import verify as verify_table
 from report.measuring import alone
 from report.notebook import figure, measure
 from tests.commands import ROOT

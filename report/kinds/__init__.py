@@ -6,7 +6,8 @@ A kind is a folder:
     measure.py   what is read, measured and written: the functions of `RunKind` or `CorpusKind`;
                  `measure` and `measure_batch` alone may need torch, and import it when called
     data.py      reads its datasets lazily, for figures and templates; `opened(paths, labels)`
-                 returns what `datasets.read.study.StudyData` describes
+                 returns what `datasets.read.study.StudyData` describes, `verify(data)`, if it is
+                 there, refuses what does not fit together
     findings.py  what articles may say about their numbers: `context(data)`, a dict of name to
                  object, and `NAMES`, the class of each; what a sentence quotes is computed here
                  from the datasets, never typed into a template
@@ -134,6 +135,17 @@ def kind(name: str) -> RunKind | CorpusKind:
 def findings(data: StudyData) -> dict[str, object]:
     """What the template of an article may use, by name."""
     return import_module(f"report.kinds.{data.kind}.findings").context(data)
+
+
+def verify(kind: str, path: Path) -> None:
+    """Verify that the datasets of an article fit together, where its `data.py` has a `verify`.
+
+    path: the folder of the datasets of one model
+    raises: ReportError if they do not
+    """
+    module = import_module(f"report.kinds.{kind}.data")
+    if hasattr(module, "verify"):
+        module.verify(module.opened([path]))
 
 
 def finding_names(kind: str) -> dict[str, type | None]:

@@ -9,136 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from report import files
+from report import files, kinds
 from report.datasets import store
-from report.datasets.formats import answers, attention, class_shares, generated, keys
-from report.datasets.formats.prediction_head import step_of
-from report.datasets.formats.prediction_lens import STEP as LENS_STEP
-from report.datasets.formats.token_classes import CLASSES
+from report.datasets.formats import answers, attention, generated, keys
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
 from report.errors import ReportError
-from report.kinds.prediction.data import PredictionData, Sentence
-from report.kinds.prediction.pieces import Head
-from report.kinds.table.data import TableData
-
-CLASS_SUM_ERROR = len(CLASSES) * class_shares.STEP
-"""How far the sum over the classes of a head may be off: each share is rounded."""
-SHARE_ERROR = 0.002
-"""How far a share may be from the one computed from the attention files, which are rounded."""
-
-
-def verify_table(data: TableData) -> None:
-    """Verify the datasets of one article about a table.
-
-    raises: ReportError if tokens lie outside the table, if the classes of a head do not add up to
-        1, or if the shares of the first rendering do not follow from its attention files
-    """
-    rows, columns = data.about["rows"], len(data.about["columns"])
-    for text in data.renderings.values():
-        for token in text.tokens:
-            needed = {"value": token.row >= 0 <= token.column, "header": token.column >= 0}
-            inside = token.row < rows and token.column < columns
-            if not (inside and needed.get(token.role, token.row == token.column == -1)):
-                raise ReportError(
-                    f"rendering {text.name!r}: token {token.index} is a {token.role} of row "
-                    f"{token.row}, column {token.column}, in a table of {rows} rows and {columns} "
-                    "columns"
-                )
-    first = data.first
-    if [token.id for token in first.tokens] != [token.id for token in data.tokens]:
-        raise ReportError(f"rendering {first.name!r} has other tokens than the passage")
-    for name in data.renderings:
-        total = sum(data.shares(target, name) for target in data.targets)
-        if (np.abs(total - 1) > CLASS_SUM_ERROR).any():
-            layer, head = np.unravel_index(np.abs(total - 1).argmax(), total.shape)
-            raise ReportError(
-                f"rendering {name!r}: the classes of layer {layer} head {head} do not add up"
-            )
-    _verify_shares(data, first.name)
-
-
-def _verify_shares(data, name):
-    targets = data.targets[: -1 if "other" in data.targets else None]
-    given = {target: data.shares(target, name) for target in targets}
-    classes = data.classes[data.current]
-    for layer, head in np.ndindex(data.layers, data.heads):
-        probability = data.attention(layer, head).probability[data.current]
-        for target in targets:
-            member = classes == list(CLASSES).index(target)
-            computed = (probability * member).sum(1).mean()
-            if abs(computed - given[target][layer, head]) > SHARE_ERROR:
-                raise ReportError(
-                    f"rendering {name!r}: layer {layer} head {head} gives {computed:.4f} to "
-                    f"{target}, but the dataset says {given[target][layer, head]:.4f}"
-                )
-
-
-def verify_prediction(data: PredictionData) -> None:
-    """Verify the datasets of one article about predictions.
-
-    raises: ReportError if direct effects do not sum to the logit, a head's targets not to its
-        effect, its probabilities to more than 1, parts of a score not to it, or if a guess is less
-        likely than the next one
-    """
-    for sentence in data.sentences:
-        _verify_sum(sentence)
-        if data.has_lens:
-            _verify_lens(sentence)
-        for layer, head in np.ndindex(sentence.heads.shape[1:]):
-            _verify_head(sentence, sentence.head(layer, head))
-
-
-def _verify_sum(sentence):
-    parts = [sentence.heads, sentence.attention_bias, sentence.feed_forward]
-    parts = [part.reshape(sentence.rows, -1) for part in parts]
-    parts += [sentence.embedding[:, None], sentence.rest[:, None]]
-    whole = np.concatenate(parts, 1)
-    _require_sum(sentence, "direct effects", whole.sum(1), sentence.logit, whole.shape[1] + 2)
-    if len(sentence.tokens) != sentence.length:
-        raise ReportError(f"{_name(sentence)} has {len(sentence.tokens)} tokens")
-    if sentence.rows != sentence.length - (not sentence.asks):
-        raise ReportError(f"{_name(sentence)} has {sentence.rows} rows")
-
-
-def _verify_head(sentence, head: Head):
-    name = f"effects by target of L{head.layer}H{head.head}"
-    direct = sentence.heads[:, head.layer, head.head]
-    step = step_of(sentence.length)
-    _require_sum(sentence, name, head.effect.sum(1), direct, sentence.length + 1, step)
-    share = head.probability.sum(1)
-    if (head.probability < 0).any() or (share > 1 + step * sentence.length / 2).any():
-        raise ReportError(f"{_name(sentence)}: L{head.layer}H{head.head} gives {share.max():.4f}")
-    if head.origins is not None:
-        score = head.origins.score - head.origins.position
-        for parts in (head.origins.by_query, head.origins.by_key):
-            name = f"parts of the scores of L{head.layer}H{head.head}"
-            _require_sum(sentence, name, parts.sum(0), score, len(parts) + 2, 0.001)
-
-
-def _verify_lens(sentence: Sentence):
-    lens = sentence.lens
-    if lens.tokens.shape[:2] != (2 * sentence.heads.shape[1] + 1, sentence.rows):
-        raise ReportError(f"{_name(sentence)}: its lens has {lens.tokens.shape[:2]} states")
-    if (np.diff(lens.log_probability, axis=-1) > LENS_STEP).any():
-        raise ReportError(f"{_name(sentence)}: a guess of its lens is likelier than the one before")
-    if (lens.log_probability > 0).any() or (lens.target_log_probability > 0).any():
-        raise ReportError(f"{_name(sentence)}: its lens has a probability above 1")
-
-
-def _require_sum(sentence, what, found, told, terms, step=0.0001):
-    """Each of the terms is off by half a step, at most."""
-    most = terms * step / 2 * 1.001 + 1e-4
-    off = np.abs(found - told)
-    if (off > most).any():
-        raise ReportError(
-            f"{_name(sentence)}: {what} sum to {found[off.argmax()]:.4f}, not to "
-            f"{told[off.argmax()]:.4f}"
-        )
-
-
-def _name(sentence):
-    return f"text {sentence.number}"
-
 
 SUM_ERROR = 1e-4
 """How far the sum of a row's probabilities may be off: the normalizers are rounded."""
@@ -216,23 +91,15 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             for name in sorted(there - listed)
         ]
         whole = {manifest["kind"], *(["prediction"] if "prediction" in manifest else [])}
-        for kind in sorted(whole & WHOLE.keys()):
+        for kind in sorted(whole):
             problems += _check_whole(kind, manifest_path.parent, folder)
     return problems
-
-
-WHOLE = {
-    "table": lambda path: verify_table(TableData(path)),
-    "prediction": lambda path: verify_prediction(PredictionData(path)),
-}
-"""Kind of article -> checks all its datasets together; ReportError if they do not fit. A passage
-may have predictions besides."""
 
 
 def _check_whole(kind, path, folder):
     """What does not fit together in the datasets of an article, as phrases."""
     try:
-        WHOLE[kind](path)
+        kinds.verify(kind, path)
     except ReportError as error:
         return [f"{path.relative_to(folder)}: {error}"]
     return []

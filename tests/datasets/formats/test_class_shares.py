@@ -9,8 +9,8 @@ import pytest
 from report.datasets import store
 from report.datasets.formats import class_shares, columnar
 from report.datasets.formats.token_classes import CLASSES
-from report.datasets.verify.published import verify_table
 from report.errors import ReportError
+from report.kinds.table.data import verify as verify_table
 from tests.figures import hand_made, hand_table
 
 

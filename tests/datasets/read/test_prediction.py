@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from report.datasets.verify.published import verify_prediction
 from report.effects.asked import Asked
 from report.effects.origins import origins
 from report.effects.sentence import by_target, logit_lens
 from report.effects.writes import writes
 from report.errors import ReportError
+from report.kinds.prediction.data import verify as verify_prediction
 from report.kinds.prediction.pieces import Part
 from report.models.load.load import load_model
 from report.models.text.tokens import tokenize

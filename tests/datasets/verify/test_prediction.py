@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from report.datasets.formats import generated
-from report.datasets.verify.published import verify_prediction
 from report.errors import ReportError
 from report.kinds.prediction.data import PredictionData
+from report.kinds.prediction.data import verify as verify_prediction
 from tests.made_prediction import generated_study
 
 

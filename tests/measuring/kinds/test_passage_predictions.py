@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from report.datasets.verify.published import verify_prediction
 from report.effects.asked import MEAN, Asked
 from report.effects.direct import direct_effects
 from report.figures import direct_and_ablation, logit_lens, what_a_head_writes
@@ -15,6 +14,7 @@ from report.kinds.passage.data import PassageData, PassageModels
 from report.kinds.passage.findings import context
 from report.kinds.prediction import measure as kind
 from report.kinds.prediction.data import PredictionData, PredictionModels, of_passage
+from report.kinds.prediction.data import verify as verify_prediction
 from report.measuring import run
 from report.models.attention.structure import structure
 from report.models.load.load import load_model

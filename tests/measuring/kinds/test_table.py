@@ -10,8 +10,8 @@ import pytest
 from report import files
 from report.datasets import store
 from report.datasets.read.study import open_study
-from report.datasets.verify.published import verify_table
 from report.errors import ReportError
+from report.kinds.table.data import verify as verify_table
 from report.measuring import run
 from report.models.load import identity
 from report.pages.policy import NAME, policy
