@@ -62,5 +62,5 @@ def _write(folder, model_folder, kind, inputs, measure=None):
     told = provenance(1, loaded.measured_layers, about)
     told.pop("prompts")
     with files.new_folder(folder) as temporary:
-        named = kind.__name__.rpartition(".")[2]
+        named = kind.__name__.split(".")[2]
         write_folder(temporary, kind.write, measured, told | {"kind": named} | facts)

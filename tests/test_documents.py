@@ -85,7 +85,8 @@ def test_commands_are_those_of_the_installed_program():
 
 
 def test_make_does_what_the_documentation_says():
-    """Of each line of the table, `make` is asked what it would run."""
+    """Of each line of the table, `make` is asked what it would run. A remote, which may hold a
+    password, is no argument of it but a variable."""
     text = (DOCS / "how-to" / "install.md").read_text("utf-8")
     rows = re.findall(rf"^\| `([^`]*{NAME}[^`]*)`.* \| `(make [^`]+)`(.*) \|$", text, re.MULTILINE)
     assert len(rows) == 6
@@ -94,7 +95,7 @@ def test_make_does_what_the_documentation_says():
         assert {*re.findall(r"([A-Z_]+)=", more)} <= {*variables}
         asked = ["make", "--dry-run", *shlex.split(there)[1:]]
         done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
-        words = shlex.split(here.partition(f"{NAME} ")[2])
+        words = shlex.split(here.partition(f"{NAME} ")[2].replace("--remote origin", ""))
         ran = re.findall(r"-m report (.*)", done.stdout.replace("\\\n", " "))
         assert any({*words} <= {*shlex.split(line)} for line in ran), (here, ran)
 
