@@ -32,6 +32,10 @@ class ReportError(Exception):
 
     exit_code = 1
 
+    def __init__(self, message: object) -> None:
+        # half a character, of a name or of a setting, can be neither printed nor written
+        super().__init__(str(message).encode("utf-8", "backslashreplace").decode())
+
 
 class UsageError(ReportError):
     """The command line or a study file is wrong; nothing was run."""

@@ -328,6 +328,7 @@ SETTINGS = [
     st.binary(max_size=4),
 )
 @example([("INHERIT", "!ENV HOME")], b"")
+@example([("docs_dir", '"\\ud800"')], b"")
 def test_settings_of_anything(project, pairs, tail):
     config = project / "mkdocs.yml"
     (project / "hook.py").write_text("raise SystemExit(0)\n")
