@@ -1,4 +1,4 @@
-"""What pages and SVG files may hold: a list of what is allowed, of authors and of the theme.
+"""What pages, SVG and other XML may hold: a list of what is allowed, of authors and the theme.
 
 A page loads nothing from another host and sends nothing there, leads readers nowhere by itself, and
 runs no code but the site's own. What is not on the list is refused, as is what browsers may take
@@ -7,7 +7,9 @@ for something else than Python's parser does.
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 from xml.parsers import expat
 
 from report.pages.policy import NAME
@@ -83,6 +85,9 @@ BY_SCRIPTS = {"data-spec", "data-datasets", "data-seen", "data-page", "data-embe
 
 SCHEMES = {"", "http", "https", "ftp", "mailto", "tel"}
 """Of addresses that are followed; those that are loaded have none, or are a picture as data."""
+
+FRAMED = re.compile(r"(^|/|\.html)$")
+"""How paths of pages of the site end, which alone have a policy."""
 
 PICTURE = re.compile(r"data:(image/[a-z.+-]+)?[;,]", re.IGNORECASE)
 
@@ -209,6 +214,8 @@ class Reader(HTMLParser):
         elif loaded:
             addresses = re.split(r"[\s,]+", value) if name == "srcset" else [value]
             self._look_at_loaded(text, addresses, tag not in ("script", "iframe"))
+            if tag == "iframe" and not FRAMED.search(_path(value)):
+                self.refuse(text, value, f"a frame may show pages (*.html), not {_said(value)}")
         elif (tag, name) in FOLLOWED and _scheme(value) not in SCHEMES:
             self.refuse(text, value, f"{name} of <{tag}> leads to {_said(value)}, which is no page")
 
@@ -233,6 +240,12 @@ OF_EDITORS = (
     *("http://www.bohemiancoding.com/", "https://boxy-svg.com/", "http://www.corel.com/"),
 )
 """How the namespaces begin in which programs that draw keep notes; browsers show none of it."""
+
+LISTED = (
+    *OF_EDITORS,
+    *("http://www.sitemaps.org/", "http://www.google.com/schemas/", "http://www.w3.org/2005/Atom"),
+)
+"""Those of lists for machines."""
 
 DRAWN = set(
     "a circle clippath defs desc ellipse filter g image line lineargradient marker mask metadata "
@@ -266,9 +279,11 @@ DRAWN_WITH = ATTRIBUTES | set(
 
 
 class Drawing(Reader):
-    """Reads an SVG file, bytes, which somebody may open by itself; as `Reader`."""
+    """Reads an SVG file, which somebody may open by itself; as `Reader`."""
 
-    def __init__(self, content: bytes):
+    kind = "SVG files"
+
+    def __init__(self, path: Path):
         super().__init__()
         self._style = None
         self._parser = expat.ParserCreate(namespace_separator=" ")
@@ -278,7 +293,8 @@ class Drawing(Reader):
         self._parser.ProcessingInstructionHandler = self._instruction
         self._parser.StartDoctypeDeclHandler = self._doctype
         try:
-            self._parser.Parse(content, True)
+            with path.open("rb") as file:
+                self._parser.ParseFile(file)
         except (expat.ExpatError, ValueError, LookupError) as error:
             self.refuse("", "", f"is not XML ({error})")
 
@@ -287,11 +303,11 @@ class Drawing(Reader):
         return self._parser.CurrentLineNumber, 0
 
     def _instruction(self, target, _):
-        self.refuse("", "", f"<?{_said(target)}?> may not be in SVG files")
+        self.refuse("", "", f"<?{_said(target)}?> may not be in {self.kind}")
 
     def _doctype(self, name, system, public, internal):
         if internal:
-            self.refuse("", "", "declarations of its own may not be in SVG files")
+            self.refuse("", "", f"declarations of its own may not be in {self.kind}")
 
     def _start(self, name, attributes):
         space, _, tag = name.rpartition(" ")
@@ -328,8 +344,33 @@ class Drawing(Reader):
             self._style = None
 
 
+class Listing(Drawing):
+    """Reads another file that browsers may take for XML, such as a site map: nothing in it may be
+    of a language that they show or run; as `Reader`."""
+
+    kind = "XML files"
+
+    def _doctype(self, *_):
+        self.refuse("", "", f"declarations may not be in {self.kind}")
+
+    def _start(self, name, attributes):
+        for each in (name, *attributes):
+            space, _, part = each.rpartition(" ")
+            if space and not space.startswith((XML, *LISTED)):
+                why = f"{_said(part)} of {_said(space)} may not be in {self.kind}"
+                self.refuse("", "", why)
+
+
 def _said(text):
     return shortened(" ".join(text.split()), 80)
+
+
+def _path(address):
+    """The path of an address; "?" if it is none."""
+    try:
+        return urlsplit(as_browsers_read(address)).path
+    except ValueError:
+        return "?"
 
 
 def _scheme(address):

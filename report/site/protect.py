@@ -12,7 +12,7 @@ from pathlib import Path
 from report import files
 from report.errors import ReportError
 from report.pages.policy import NAME, policy, script_hash
-from report.site.allowed import EXECUTED, Drawing, Reader
+from report.site.allowed import EXECUTED, Drawing, Listing, Reader
 
 HASH = re.compile(r"'sha256-[A-Za-z0-9+/]{43}='")
 
@@ -25,8 +25,15 @@ REFERENCE = "404.html"
 ROOT = re.compile(r'new URL\("[\w./%~+-]*",')
 """Where a script of the theme names the root of the site, relative to its page."""
 
-PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".mht", ".mhtml", ".svgz")
-"""Endings of what hosts send as a page; of these, the first alone has a policy."""
+PAGE = ".html"
+STRAY = re.compile(r"\.(html?|xhtml|xht|shtml|mht(ml)?|svgz|svg\.(gz|br|zst))(\.|$)", re.IGNORECASE)
+"""Names of what hosts send as a page, packed too; a name that ends in PAGE alone has a policy."""
+
+TEXT = {PAGE, ".txt", ".md", ".csv", ".tsv"}
+"""Endings of what is a page that is looked at as such, or text for browsers, whatever it holds."""
+
+SPACE = b"\xef\xbb\xbf\xfe\xff\0 \t\r\n\f"
+"""Bytes that may stand before the first sign of XML, in whatever encoding."""
 
 
 def protect(folder: Path, root: Path | None = None) -> None:
@@ -35,8 +42,8 @@ def protect(folder: Path, root: Path | None = None) -> None:
     All pages share it, because instant navigation adds the head of the next page to that of the
     first, and a browser that sees two policies obeys both.
     root: of the project whose site it is, to say where somebody wrote what a page may not hold
-    raises: ReportError if a page or an SVG file holds what is not in `allowed.py`; if a page has an
-        inline script that is not the theme's, an unusual head or name, or is not UTF-8 text
+    raises: ReportError if a page, an SVG or XML file holds what is not in `allowed.py`; if a page
+        has an inline script that is not the theme's, an unusual head or name, or is not UTF-8 text
     """
     read = {path: _read(path, folder) for path in sorted(Path(folder).rglob("*.html"))}
     pages = {path: parsed(html) for path, html in read.items()}
@@ -108,27 +115,35 @@ def problems_of(page: "Page") -> list[str]:
 
 
 def drawings(folder: Path) -> dict[Path, Drawing]:
-    """The SVG files below a folder, by path."""
-    paths = (path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() == ".svg")
-    return {path: Drawing(path.read_bytes()) for path in paths if path.is_file()}
+    """The SVG files below a folder, and all others that browsers may take for XML, by path."""
+    paths = (path for path in sorted(Path(folder).rglob("*")) if path.is_file())
+    return {path: reads(path) for path in paths if (reads := _reader(path))}
+
+
+def _reader(path):
+    if path.suffix.lower() == ".svg":
+        return Drawing
+    if path.suffix in TEXT:
+        return None
+    with path.open("rb") as file:
+        pieces = (piece.lstrip(SPACE) for piece in iter(lambda: file.read(1 << 13), b""))
+        return Listing if next(filter(None, pieces), b"").startswith(b"<") else None
 
 
 def strays(folder: Path) -> list[str]:
     """What is wrong with the names of pages below a folder, as phrases that begin with one."""
     paths = (path.relative_to(folder).as_posix() for path in sorted(Path(folder).rglob("*")))
     return [
-        f"{path}: is a page for browsers, and pages are called *{PAGES[0]}, which have a policy"
+        f"{path}: is a page for browsers, and pages are called *{PAGE}, which have a policy"
         for path in paths
-        if path.lower().endswith(PAGES) and not path.endswith(PAGES[0])
+        if STRAY.search(path) and not path.endswith(PAGE)
     ]
 
 
 def _written(where, refused, root):
     """The file and line in which an author wrote what a page may not hold; those of the page, if
     nobody wrote it like that."""
-    for source in (
-        ("site_src", "templates/theme") if where.suffix.lower() == ".svg" and root else ()
-    ):
+    for source in ("site_src", "templates/theme") if where.suffix != PAGE and root else ():
         if (root / source / where).is_file():
             return f"{root / source / where}, line {refused.line}"
     stem = where.parent if where.name == "index.html" else where.with_suffix("")

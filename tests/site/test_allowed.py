@@ -1,16 +1,19 @@
 """What pages may hold: what authors write and must not stops the build where they wrote it, and is
 found in a built site; usual HTML passes as it is."""
 
+import itertools
 import random
 import re
 import shutil
 
 import pytest
+from playwright.sync_api import Error
 
 from report.errors import ReportError
 from report.site.allowed import Drawing
 from report.site.build import build
-from report.site.protect import parsed, problems, protect
+from report.site.protect import drawings, parsed, problems, protect, strays
+from tests.serving import served
 from tests.site import small_site, unmeasured
 from tests.site.small_site import POLICY, checked
 
@@ -45,6 +48,11 @@ ATTACKS = {
     "object": '<object data="own.svg"></object>',
     "picture of an input": f'<input type="image" src="{THERE}.png" alt="">',
     "frame": f'<iframe src="{THERE}"></iframe>',
+    "frame of a picture": '<iframe src="../../images/own.svg"></iframe>',
+    "frame of data for machines": '<iframe src="own.xml?own.html#a/"></iframe>',
+    "frame of a file without an ending": '<iframe src="own"></iframe>',
+    "frame of a document": '<iframe src="own.pdf"></iframe>',
+    "frame of no address": '<iframe src="http://[own.html"></iframe>',
     "text of a frame": '<iframe srcdoc="<p>x"></iframe>',
     "frame of data": '<iframe src="data:text/html,x"></iframe>',
     "old frame": f'<frame src="{THERE}">',
@@ -147,6 +155,7 @@ loading="lazy"><figcaption>With <kbd>Ctrl</kbd>, <abbr title="a ratio">r.</abbr>
 <img src="data:image/png;base64,AA==" alt=""> <!-- <p>old</p> -->
 <a href="https://elsewhere.example/" target="_blank" rel="noopener">away</a>
 <a href="mailto:ann@example.org">post</a> <a href="tel:+123">call</a> <time datetime="2026">x</time>
+<iframe src="embed/own/fig-1/" title="A"></iframe><iframe src="embed/own.html#fig-1"></iframe>
 <label>x <input type="range" min="0" max="1" name="x"></label> <meter value="1" max="2"></meter>
 """
 """What authors write, in Markdown."""
@@ -184,7 +193,12 @@ def test_usual_html_passes():
     assert parsed(HEALTHY).refused == []
 
 
-@pytest.mark.parametrize("name", ["x.htm", "X.HTML", "a/x.xhtml", "x.Html", "x.mht", "x.svgz"])
+PACKED = ("x.html.gz", "x.svg.BR", "x.html.de", "x.mhtml")
+
+
+@pytest.mark.parametrize(
+    "name", ["x.htm", "X.HTML", "a/x.xhtml", "x.Html", "x.mht", "x.svgz", *PACKED]
+)
 def test_a_page_that_would_have_no_policy_is_named(sound, tmp_path, name):
     site = shutil.copytree(sound, tmp_path / "site")
     (site / name).write_text("<script>alert(1)</script>")
@@ -269,8 +283,76 @@ def test_what_svg_files_may_not_hold_is_named_with_its_line(sound, tmp_path, kin
 def test_pictures_of_usual_programs_pass(sound, tmp_path):
     site = shutil.copytree(sound, tmp_path / "site")
     (site / "own.svg").write_text(SOUND)
-    assert Drawing((site / "own.svg").read_bytes()).refused == []
+    assert Drawing(site / "own.svg").refused == []
     checked(site)
+
+
+XHTML = "http://www.w3.org/1999/xhtml"
+DOCUMENTS = {
+    "page": f'\n<html xmlns="{XHTML}"><script>RUNS</script></html>',
+    "script in data": f'<a>\n<h:script xmlns:h="{XHTML}">RUNS</h:script></a>',
+    "handler in data": f'<a>\n<h:img xmlns:h="{XHTML}" src="x" onerror="RUNS"/></a>',
+    "picture in data": (
+        '<a>\n<svg xmlns="http://www.w3.org/2000/svg"><script>RUNS</script></svg></a>'
+    ),
+    "style sheet": '<?xml version="1.0"?>\n<?xml-stylesheet type="text/xsl" href="own.xsl"?><a/>',
+    "declaration": f'<!-- a -->\n<!DOCTYPE a [<!ATTLIST a xmlns CDATA "{XHTML}">]><a/>',
+    "transformation": '\n<a xmlns:x="http://www.w3.org/1999/XSL/Transform" x:version="1.0"/>',
+    "what is no XML": f'\n<a b><s xmlns="{XHTML}">RUNS</s></a>',
+}
+"""What no file may hold that browsers may take for XML, in its second line."""
+
+
+@pytest.mark.parametrize("name", ["own.xml", "a/own.rdf", "own"])
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_what_browsers_would_run_of_other_files_is_named(sound, tmp_path, kind, name):
+    site = shutil.copytree(sound, tmp_path / "site")
+    own = tmp_path / "site_src" / name
+    own.parent.mkdir(parents=True)
+    for encoding in ("utf-8", "utf-16"):
+        for path in (own, site / name):
+            path.write_text(DOCUMENTS[kind], encoding)
+        with pytest.raises(ReportError, match=rf"^{own}, line 2: .*; take it out: pages load"):
+            protect(site, tmp_path)
+    with pytest.raises(ReportError, match=rf"{name}: line 2: "):
+        checked(site)
+
+
+def test_lists_for_machines_and_text_pass(sound, tmp_path):
+    site = shutil.copytree(sound, tmp_path / "site")
+    atom = '<feed xmlns="http://www.w3.org/2005/Atom"><id xml:lang="en">a</id></feed>'
+    (site / "own.atom").write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<!-- a -->{atom}')
+    (site / "own.txt").write_text(DOCUMENTS["page"])
+    (site / "own.bin").write_bytes(b"\xef\xbb\xbf \0")
+    checked(site)
+
+
+@pytest.mark.browser
+def test_nothing_runs_of_a_file_that_passes_framed_or_opened(browser, sound, tmp_path):
+    """And what is refused would run, in the origin of the site."""
+    site = shutil.copytree(sound, tmp_path / "site")
+    texts = [*DOCUMENTS.values(), AROUND["script"].replace("alert(1)", "RUNS"), SOUND]
+    names = ("xml", "rdf", "svg", "xhtml", "txt", "bin")
+    would_run = set()
+    page = browser.new_page()
+    with served(site) as address:
+        for number, (text, name) in enumerate(itertools.product(texts, names)):
+            own, around = site / f"own{number}.{name}", site / f"around{number}.html"
+            own.write_text(text.replace("RUNS", "parent.ran = 1"))
+            around.write_text(f'<meta charset="utf-8"><iframe src="{own.name}"></iframe>')
+            refused = strays(site) or any(each.refused for each in drawings(site).values())
+            for opened in (own, around):
+                try:
+                    page.goto(f"{address}{opened.name}")
+                except Error:  # it is downloaded
+                    continue
+                if page.evaluate("window.ran"):
+                    assert refused, (name, text)
+                    would_run.add((name, opened == own))
+            own.unlink()
+            around.unlink()
+    page.close()
+    assert {("xml", True), ("xml", False), ("svg", False)} <= would_run
 
 
 @pytest.mark.parametrize("builder", ["mkdocs", "zensical"])
