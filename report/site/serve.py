@@ -273,7 +273,7 @@ class Handler(SimpleHTTPRequestHandler):
             self.send_header("Content-Type", self.guess_type(str(path)))
             self.send_header("Content-Length", str(len(part)))
             self.end_headers()
-            file.seek(part.start)
+            file.seek(min(part.start, size))
             for start in range(0, len(part), PIECE):
                 self.wfile.write(file.read(min(PIECE, len(part) - start)))
 

@@ -202,6 +202,14 @@ def test_a_range_beyond_the_file_is_refused(port, asked):
     assert ask(port, "/nothing.bin", Range="bytes=0-")[0] == 416
 
 
+def test_a_range_beyond_all_files_ends_no_connection(port):
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        for _ in range(2):
+            connection.request("GET", "/data.bin", headers={"Range": f"bytes={'9' * 18}-"})
+            answer = connection.getresponse()
+            assert (answer.status, answer.read()) == (416, b"")
+
+
 @pytest.mark.parametrize(
     "asked",
     [
