@@ -14,10 +14,12 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from report.errors import INSTALLED, PACKAGE, ReportError
 
@@ -41,6 +43,29 @@ NOT_MEANT = re.compile(r"\..*|.*~|#.*#|__pycache__|4913")
 def meant(paths: Iterable[Path]) -> list[Path]:
     """Those paths, sorted, that an author means: no name is of `NOT_MEANT`."""
     return sorted(path for path in paths if not NOT_MEANT.fullmatch(path.name))
+
+
+def opened(path: Path | str) -> BinaryIO:
+    """A file, open to be read as bytes.
+
+    raises: OSError, also for what is no file: of a pipe the reader would wait without end
+    """
+    return open(path, "rb", opener=_open_file)
+
+
+def _open_file(path, flags):
+    number = os.open(path, flags | os.O_NONBLOCK)
+    mode = os.fstat(number).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # of which `open` says that it is one
+        return number
+    os.close(number)
+    raise OSError(errno.EINVAL, "it is no file", str(path))
+
+
+def read_bytes(path: Path | str) -> bytes:
+    """The content of a file; OSError as `opened`."""
+    with opened(path) as file:
+        return file.read()
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -102,7 +127,7 @@ class _Ours:
         self.root = root.resolve()
         self.folders = [folder.resolve() for folder in folders]
         try:
-            self.names = set(inside(self.root, LIST).read_bytes().decode("utf-8").split("\n"))
+            self.names = set(read_bytes(inside(self.root, LIST)).decode("utf-8").split("\n"))
         except FileNotFoundError:
             self.names = set()
         except (OSError, ValueError) as error:
@@ -508,7 +533,7 @@ def sha256(*paths: Path | str) -> str:
     """SHA-256 over the contents of files in the order given, as hex digits."""
     digest = hashlib.sha256()
     for path in paths:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
     return digest.hexdigest()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from report.errors import INSTALLED, NAME, UsageError
+from report.errors import INSTALLED, NAME, ReportError, UsageError
 from report.files import SHIPPED, cannot_write, only_ours, remove_leftovers
 
 
@@ -97,6 +97,8 @@ def documentation(site_src: Path) -> Path | None:
     return folder if (folder / "how-to" / "figures.md").is_file() else None
 
 
+FOLDERS = ("site_src", "templates", "figures", "frozen", ".theme", ".cache")
+
 LOCK = ".report.lock"
 """File of the build lock; the system releases it when the process ends."""
 
@@ -108,8 +110,14 @@ def only_build(project: Project, announce: Callable[[str], object]) -> Iterator[
     Within it, nothing below `site_src` is replaced or removed that the program did not write.
 
     announce: called with a sentence if another build must end first
-    raises: ReportError if the folder of the project cannot be written
+    raises: ReportError if the folder of the project cannot be written, or one in it is none
     """
+    for folder in (project.root / name for name in FOLDERS):
+        if folder.exists() and not folder.is_dir():
+            raise ReportError(
+                f"{folder}: is no folder, and the program reads or writes files in one of that "
+                "name; move it to another name."
+            )
     lock = FileLock(project.root / LOCK)
     try:
         try:

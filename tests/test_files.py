@@ -1,12 +1,24 @@
 """Files and JSON that outlive anything that happens to them."""
 
+import os
+import signal
+import socket
+from pathlib import Path
+
 import pytest
 
-from report.figures.build.find import figure_names
-from report.files import NOT_MEANT, new_folder, others_json, strict_json
+from report.authored.boundary import read_text
+from report.datasets import store
+from report.errors import ReportError
+from report.figures.build.find import figure_named, figure_names
+from report.files import NOT_MEANT, new_folder, others_json, read_bytes, strict_json
+from report.inputs import corpora, passages
+from report.inputs.specs import CorpusSpec
 from report.pages.assets import write_theme
 from report.pages.bibliography import uncited
-from report.site.address import require_own_files
+from report.project import FOLDERS, Project, only_build
+from report.site import sums
+from report.site.address import read_site, require_own_files
 from report.site.build import build
 from report.study.study import study_names
 from tests.site import unmeasured
@@ -78,3 +90,83 @@ def test_what_editors_leave_is_nothing_of_an_author_s(tmp_path):
     build(root / "mkdocs.yml", root / "site")
     found = [path for made in (".theme", "site") for path in (root / made).rglob("*a.*")]
     assert not [path for path in found if NOT_MEANT.fullmatch(path.name)]
+
+
+def device(path):
+    path.symlink_to("/dev/zero")
+
+
+def listening(path):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+NO_FILES = {"pipe": os.mkfifo, "device": device, "socket": listening, "folder": os.mkdir}
+
+OPENS = {
+    "settings": ("mkdocs.yml", lambda root: read_site(root / "mkdocs.yml")),
+    "a text of an author's": (
+        "templates/a.md.j2",
+        lambda root: read_text(root / "templates/a.md.j2"),
+    ),
+    "a figure": ("figures/own.py", lambda root: figure_named("own", root / "figures")),
+    "a passage": ("own.md", lambda root: passages.read_text(root / "own.md")),
+    "a corpus": ("own.txt", lambda root: texts(root / "own.txt")),
+    "the list of what is ours": (".report.made", lambda root: built(root)),
+    "a manifest": ("frozen/manifest.json", lambda root: store.read(root / "frozen/manifest.json")),
+}
+
+
+def texts(path):
+    return [*corpora.specified(CorpusSpec(file=str(path)))]
+
+
+def built(root):
+    with only_build(Project(root), str):
+        pass
+
+
+@pytest.fixture
+def in_time():
+    def stop(*_):
+        pytest.fail("it waits")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+@pytest.mark.parametrize(("name", "opens"), OPENS.values(), ids=list(OPENS))
+def test_what_is_no_file_is_named_and_not_waited_for(
+    tmp_path, monkeypatch, in_time, kind, name, opens
+):
+    monkeypatch.chdir(tmp_path)  # a socket has a short name
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    NO_FILES[kind](path.relative_to(tmp_path))
+    with pytest.raises(ReportError, match=path.name):
+        opens(tmp_path)
+    with pytest.raises(OSError, match=path.name):
+        read_bytes(path)
+
+
+@pytest.mark.parametrize("kind", NO_FILES)
+def test_a_list_that_is_no_file_keeps_no_site(tmp_path, monkeypatch, in_time, kind):
+    monkeypatch.chdir(tmp_path)
+    site = tmp_path / "site"
+    site.mkdir()
+    NO_FILES[kind](Path("site", sums.NAME))
+    [said] = sums.problems(site)
+    assert said.startswith(f"{sums.NAME}: cannot be read (")
+    sums.require_site(site)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_file_in_place_of_a_folder_is_named_before_anything_is_built(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(ReportError, match=rf"{name}: is no folder, .*; move it to another name"):
+        built(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name]

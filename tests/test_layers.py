@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "errors": set(),
     "text": set(),
     "files": {"errors"},
-    "authored/": {"errors", "text"},
+    "authored/": {"errors", "files", "text"},
     "project": LEAVES,
     # 1. what is asked
     "inputs/": LEAVES,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from report.authored import guard
 from report.errors import PACKAGE, TRACEBACK, ReportError
+from report.files import read_bytes
 from report.text import printable, shortened
 
 TEMPLATE = ".j2"
@@ -64,7 +65,13 @@ def read_text(path: Path) -> str:
     raises: ReportError with file and line if it cannot be read, or is not UTF-8
     """
     with authored(path):
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        try:
+            content = read_bytes(path)
+        except OSError as error:
+            raise ReportError(
+                f"{path}: cannot be read ({error.strerror}); put a text file in its place."
+            ) from error
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _place(error, file):

@@ -16,7 +16,7 @@ import fastjsonschema
 
 from report.datasets.damaged import damaged
 from report.errors import ReportError, command
-from report.files import finite, inside, require_only, strict_json, write_text
+from report.files import finite, inside, opened, require_only, strict_json, write_text
 
 SCHEMAS = Path(__file__).parent / "schemas"
 
@@ -142,7 +142,7 @@ def _seal(manifest):
 
 def _bytes(path):
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             content = file.read(LARGEST + 1)
         if len(content) <= LARGEST:
             return content

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from report.errors import ReportError
 from report.inputs import network
@@ -188,6 +189,10 @@ def _files(path):
     if not files:
         shown = network.without_secrets(path)
         raise ReportError(f"no file fits {shown}; give the path of a file of texts")
+    for each in files:
+        there = "file" in each.fs.protocol and Path(each.path).exists()
+        if there and not Path(each.path).is_file():
+            raise ReportError(f"{each.path} is no file; give the path of a file of texts")
     return files
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from report.errors import ReportError
+from report.files import opened
 from report.inputs.yaml_lines import load
 from report.text import quoted
 
@@ -98,9 +99,7 @@ def read_text(path: Path, what: str = "passage file", advice: str = "") -> str:
     """
     advice = advice or f"give the path of a text file or one of: {', '.join(passage_names())}"
     try:
-        if path.exists() and not path.is_file():  # a device may never end
-            raise ValueError("it is no file")
-        with path.open("rb") as file:
+        with opened(path) as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise ReportError(

@@ -59,7 +59,7 @@ def copy_datasets(folder: Path, target: Path) -> Path:
     store.require_datasets(target)
     with files.new_folder(target) as temporary:
         for name in names:
-            content = files.inside(folder, name).read_bytes()
+            content = files.read_bytes(files.inside(folder, name))
             files.write_bytes(files.inside(temporary, name), content)
     return target
 

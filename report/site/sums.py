@@ -41,7 +41,7 @@ def require_site(folder: Path) -> None:
     raises: ReportError naming a file that no list of a site names
     """
     try:
-        listed, _ = _listed((folder / NAME).read_bytes())
+        listed, _ = _listed(files.read_bytes(folder / NAME))
     except OSError:
         listed = {}
     files.require_only(folder, {NAME, *listed})
@@ -116,7 +116,7 @@ def problems(folder: Path) -> list[str]:
     folder: of the site
     """
     try:
-        content = (Path(folder) / NAME).read_bytes()
+        content = files.read_bytes(Path(folder) / NAME)
     except FileNotFoundError:
         return [f"{NAME}: is missing, so no file can be compared; build the site again"]
     except OSError as error:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from report.files import NOT_MEANT, meant
+from report.files import NOT_MEANT, meant, read_bytes
 from report.pages.lists import PAGES
 from report.project import Project
 from report.study.study import ENDING, MARK
@@ -68,7 +68,7 @@ def named(project: Project) -> list[Path]:
 
 def _front_matter(template):
     try:
-        lines = template.read_text("utf-8-sig").split("\n")
+        lines = read_bytes(template).decode("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError):  # is told when it is built
         return ""
     end = next((n for n, line in enumerate(lines) if n and line.rstrip() == MARK), 0)

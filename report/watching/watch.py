@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from report import pipeline
 from report.authored.boundary import in_words
 from report.console import Terminal, clean, say_error
-from report.files import meant
+from report.files import meant, read_bytes
 from report.pages.drawn import Drawn
 from report.pages.page import Page
 from report.project import Project, only_build
@@ -145,9 +145,7 @@ def _is_shared(article, project):
     )
     words = f"{article}/".encode(), f"{article}{ENDING}".encode()
     try:
-        return any(
-            word in text for text in (path.read_bytes() for path in others) for word in words
-        )
+        return any(word in text for text in map(read_bytes, others) for word in words)
     except OSError:  # one is gone just now
         return True
 

@@ -12,7 +12,7 @@ from report.authored.boundary import authored
 from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.parts.figure import Figure
-from report.files import meant
+from report.files import meant, read_bytes
 from report.text import nearest
 
 FIGURES = Path(__file__).parents[1]
@@ -91,7 +91,7 @@ def _own(name, path, stamp):
     spec = importlib.util.spec_from_file_location(f"own_figures.{name}", path)
     module = importlib.util.module_from_spec(spec)
     with authored(path):  # its text: what Python compiled of it may be older, and of this second
-        exec(spec.loader.source_to_code(path.read_bytes(), str(path)), vars(module))  # noqa: S102
+        exec(spec.loader.source_to_code(read_bytes(path), str(path)), vars(module))  # noqa: S102
     sys.modules[spec.name] = module
     return _figure(module, name)
 
