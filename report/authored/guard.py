@@ -140,6 +140,14 @@ def silent() -> Iterator[None]:
             os.dup2(_child.terminal, 2)
 
 
+def limit() -> int:
+    """Seconds that what an author wrote may run, 0 for no limit; UsageError for what is none."""
+    text = os.environ.get(LIMIT) or str(USUAL)
+    if not re.fullmatch(r"\d{1,6}", text):
+        raise UsageError(f"{LIMIT}={text!r} is no number of seconds; give one, or 0 for no limit.")
+    return int(text)
+
+
 def guarded(work: Callable[[], object]) -> int:
     """Run the program in a child, as `work`, which may raise SystemExit there; wait for it.
 
@@ -148,10 +156,8 @@ def guarded(work: Callable[[], object]) -> int:
         and the line that it was at, as far as they are known; UsageError for a limit that is none
     """
     global _child
-    text = os.environ.get(LIMIT) or str(USUAL)
-    if not re.fullmatch(r"\d{1,6}", text):
-        raise UsageError(f"{LIMIT}={text!r} is no number of seconds; give one, or 0 for no limit.")
-    if int(text) == 0 or not hasattr(os, "fork"):
+    seconds = limit()
+    if seconds == 0 or not hasattr(os, "fork"):
         work()
         return 0
     shared, crash = mmap.mmap(-1, SIZE), tempfile.TemporaryFile()  # noqa: SIM115
@@ -160,9 +166,9 @@ def guarded(work: Callable[[], object]) -> int:
     pid = os.fork()
     if pid:
         os.close(alive)
-        return _watched(pid, shared, crash, int(text))
+        return _watched(pid, shared, crash, seconds)
     os.close(held)
-    _child = _Child(shared, crash, alive, int(text))
+    _child = _Child(shared, crash, alive, seconds)
     try:
         work()
     finally:

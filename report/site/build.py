@@ -3,19 +3,24 @@
 import importlib.util
 import itertools
 import os
+import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from markdown import Markdown
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.utils import get_build_datetime
 
 from report import files
+from report.authored import guard
 from report.authored.boundary import authored, read_text
 from report.errors import ReportError, setup
 from report.site import child
 from report.site.protect import protect
 from report.site.sums import require_site, write_sums
+from report.text import lasting
 
 LEFT_OUT = "SITE_WITHOUT"
 """Variable of the environment that mkdocs.yml takes its `exclude_docs` from."""
@@ -29,6 +34,10 @@ BUILDERS = {
 }
 """Module that is run -> its name, and the arguments that build a site and fail on warnings."""
 
+MANY = 2_000
+"""Brackets in a text from which on it is tried before anything is measured: from each of them,
+Markdown may look on to the end of a paragraph."""
+
 
 def article_parts(name: str) -> tuple[str, ...]:
     """The folders of an article in site_src: page, figures, pages of figures alone, datasets."""
@@ -40,7 +49,8 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
 
     config: the mkdocs.yml; folder: where the site goes; for Zensical, inside the folder of config
     without: names of articles that are left out, with their figures and datasets
-    raises: ReportError with the builder's own messages if it fails, or if it is not installed; or
+    raises: ReportError with the builder's own messages if it fails, or if it is not installed; if
+        it takes longer than what an author wrote may run; or
         naming what pages may not hold, with file and line, or what is no file; or if
         `folder` holds what no build put there
     """
@@ -62,7 +72,16 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
             command += ["--site-dir", str(temporary.resolve())]
         # Zensical has no such option, and takes only a path relative to mkdocs.yml
         environment[FOLDER] = os.path.relpath(temporary, Path(config).parent)
-        done = child.run(command, env=environment)
+        limit = guard.limit() or None
+        try:
+            done = child.run(command, limit, env=environment)
+        except subprocess.TimeoutExpired as error:
+            texts = files.meant((Path(config).parent / "site_src").rglob("*.md"))
+            _, place = max(map(_brackets, texts), default=(0, config))
+            raise ReportError(
+                f"{place}: {name} ran for {lasting(limit)} without an end, and most brackets stand "
+                f"here; take some out, or give {guard.LIMIT} more seconds."
+            ) from error
         if done.returncode:
             raise ReportError(f"{name} could not build the site: {_reason(done)}")
         for path in [*temporary.rglob("*~"), *temporary.rglob("#*#")]:
@@ -76,7 +95,8 @@ def require_settings(config: Path) -> None:
     """Have MkDocs read its settings as it will when it builds, before anything is measured.
 
     raises: ReportError with the file and the key, or the variable of the environment, that it
-        would not take
+        would not take; or with the file and line of a text that Markdown would not come to the
+        end of in time
     """
     with authored("SOURCE_DATE_EPOCH"):
         get_build_datetime()
@@ -90,6 +110,29 @@ def require_settings(config: Path) -> None:
                 continue  # the first build writes it
             line = next((n for n, text in enumerate(lines, 1) if text.startswith(f"{key}:")), 1)
             raise ReportError(f"{config}, line {line}: {key}: {' '.join(str(problem).split())}")
+    _require_end(settings, config.parent)
+
+
+def _require_end(settings, root):
+    """Try the texts of an author's that may take Markdown minutes, as MkDocs has it read them."""
+    texts = (root / "site_src").rglob("*.md")
+    own = (path for path in texts if path.parent.parent.name != "articles")
+    for path in files.meant([*(root / "templates").rglob("*.j2"), *own]):
+        number, place = _brackets(path)
+        if number > MANY:
+            with authored(place):
+                known = {"extensions": settings.markdown_extensions}
+                Markdown(**known, extension_configs=settings.mdx_configs).convert(read_text(path))
+
+
+def _brackets(path):
+    """(how many brackets open in a text, where the paragraph with most of them begins)"""
+    counts, begin = Counter(), 1
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        begin = begin if line.strip() else number + 1
+        counts[begin] += line.count("[") + line.count("<")
+    [(line, _)] = counts.most_common(1)
+    return counts.total(), f"{path}, line {line}"
 
 
 def _reason(done):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.commands import ROOT, contents, report
+from tests.site import unmeasured
 from tests.small import ARTICLE, write_corpus, write_publication
 from tests.unpainted import unpainted
 
@@ -185,6 +186,57 @@ def test_what_takes_all_time_or_memory_in_c_has_its_file_and_line(tmp_path, name
     line = said(run_in_child(WRITES, tmp_path, name, limit=1))
     place = f"{tmp_path / inner}, line {4 + text.count(chr(10))}"
     assert re.match(rf"error: {re.escape(place)}: ({why})", line), line
+
+
+BUILDS = """
+import sys
+from pathlib import Path
+from report.authored.guard import guarded
+from report.errors import ReportError
+from report.site.build import build, require_settings
+
+def main():
+    root = Path(sys.argv[1])
+    try:
+        if sys.argv[2] == "asks":
+            require_settings(root / "mkdocs.yml")
+        else:
+            build(root / "mkdocs.yml", root / "site")
+    except ReportError as error:
+        sys.exit(f"error: {error}")
+    print("built")
+
+sys.exit(guarded(main))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("site_src/about.md", "["),
+        ("site_src/more/own.md", "<a "),
+        ("templates/articles/own.md.j2", "[a]("),
+    ],
+)
+def test_prose_that_markdown_takes_minutes_for_is_named_before_it_is_built(tmp_path, name, text):
+    root = unmeasured.write(tmp_path / "project")
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"# About\n\nA [link](index.md).\n\nSome\n{text * 60_000}\n\nMore.\n")
+    line = said(run_in_child(BUILDS, root, "asks", limit=10))
+    assert line.startswith(f"error: {path}, line 5: it ran for 10 s without an end")
+
+
+def test_a_builder_without_end_is_stopped_and_the_likely_page_named(tmp_path):
+    root = unmeasured.write(tmp_path / "project")
+    page = root / "site_src" / "articles" / "own" / "index.md"
+    page.parent.mkdir(parents=True)
+    page.write_text(f"# Own\n\n{'[' * 60_000}\n")
+    assert run_in_child(BUILDS, root, "asks", limit=60).stdout == "built\n"
+    line = said(run_in_child(BUILDS, root, "builds", limit=10))
+    assert line.startswith(f"error: {page}, line 3: MkDocs ran for 10 s without an end")
+    assert not (root / "site").exists()
+    assert [path.name for path in root.glob(".site*")] == []
 
 
 @pytest.fixture(scope="module")
