@@ -140,9 +140,7 @@ def in_time():
 
 @pytest.mark.parametrize("kind", NO_FILES)
 @pytest.mark.parametrize(("name", "opens"), OPENS.values(), ids=list(OPENS))
-def test_what_is_no_file_is_named_and_not_waited_for(
-    tmp_path, monkeypatch, in_time, kind, name, opens
-):
+def test_what_is_no_file_is_named(tmp_path, monkeypatch, in_time, kind, name, opens):
     monkeypatch.chdir(tmp_path)  # a socket has a short name
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
