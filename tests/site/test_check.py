@@ -542,7 +542,10 @@ def test_whole_addresses_inside_the_site_must_lead_somewhere(site, tag):
     [
         ("sitemap.xml", "<urlset><url><loc>{}</loc></url></urlset>"),
         ("feed.xml", "<rss><item><link>{}</link></item></rss>"),
-        ("feed.xml", '<rss><atom:link href="{}" rel="self"/></rss>'),
+        (
+            "feed.xml",
+            '<rss xmlns:atom="http://www.w3.org/2005/Atom"><atom:link href="{}" rel="self"/></rss>',
+        ),
     ],
 )
 def test_what_site_map_and_feed_list_must_be_there(site, name, text):
