@@ -19,6 +19,7 @@ from report.inputs.specs import ClusterSpec
 from report.kinds import Announce, CorpusKind, Progress, RunKind
 from report.measuring.kept import Kept, Text
 from report.models.find.names import Source
+from report.text import count
 
 if TYPE_CHECKING:
     from report.measurements.tally import Tally
@@ -107,8 +108,16 @@ def measure_piece(
     if not piece.per_model:
         return Result(None, tally)
     checked = self_check.checked(loaded)  # the result of the first check
+    zeros = sorted(loaded.zeros)
+    if zeros:
+        announce(
+            f"{loaded.identity['name']}: {count(len(zeros), 'weight')} of nothing but zeros, the "
+            f"first is {zeros[0]}; if it was not made so, its file is damaged: fetch it again"
+        )
     about = {
-        "model": loaded.identity | {"weights_sha256": loaded.weights_sha256},
+        "model": loaded.identity
+        | {"weights_sha256": loaded.weights_sha256}
+        | ({"zeros": zeros} if zeros else {}),
         "self_check": {name: checked[name] for name in checked if name != "capabilities"},
         "seed": self_check.SEED,
     }

@@ -339,6 +339,18 @@ def test_a_text_cannot_count_twice(task, loaded):
         gathering.add(first, half)
 
 
+def test_weights_of_zeros_are_said_and_recorded(task, loaded):
+    one = task(8)
+    piece = next(Gathering(one).pieces(apart=True))
+    said, copy = [], replace(loaded, zeros={"b.weight", "a.weight"})
+    for model, zeros in ((loaded, None), (copy, ["a.weight", "b.weight"])):
+        about = measure_piece(
+            model, kinds.kind(one.kind), one.inputs, piece, lambda *_: None, said.append
+        ).model
+        assert about["model"].get("zeros") == zeros
+        assert any("2 weights of nothing but zeros" in line for line in said) == bool(zeros)
+
+
 def test_layer_by_layer_gives_the_same(datasets, whole):
     folder = datasets(size=5, layer_by_layer=True)
     statistics = store.read(folder / "head_statistics.json")

@@ -35,10 +35,11 @@ def written(folder, monkeypatch, **about):
 def test_article_and_page_of_models_say_how_numbers_are_stored_and_what_was_taken(
     tmp_path, monkeypatch
 ):
-    about = {"source": "file", "stored_as": FORMATS, "defaults": [DEFAULTS]}
+    about = {"source": "file", "stored_as": FORMATS, "defaults": [DEFAULTS], "zeros": ["a.w", "b"]}
     for text in map(unescape, written(tmp_path, monkeypatch, **about)):
         assert f"| Matrices stored as | {FORMATS} |" in text
         assert f"| Not stated in the file | {DEFAULTS} |" in text
+        assert "| Nothing but zeros | 2 weights, the first is <code>a.w</code> |" in text
 
 
 @pytest.mark.parametrize(

@@ -249,14 +249,42 @@ def shapes(folder: str | Path, whole: bool = True) -> dict[str, list[int]]:
     """dict of each tensor's name to its shape.
 
     whole: whether all weight files are to be there; else the tensors of missing ones are left out
-    raises: ReportError as `weight_files`
+    raises: ReportError as `weight_files`; for a file with a tensor that the index places elsewhere
+        or does not name, and for one of nothing but zeros
     """
     if is_gguf(folder):
         return {name: list(view.shape) for name, view in views(open_gguf(folder)).items()}
-    paths = {Path(folder) / file for file in weight_map(folder).values()}
-    paths = weight_files(folder) if whole else sorted(path for path in paths if path.is_file())
-    headers = map(read_header, paths)
-    return {name: tensor["shape"] for header in headers for name, tensor in header.items()}
+    held, found = weight_map(folder), {}
+    paths = {Path(folder) / file for file in held.values()}
+    for path in weight_files(folder) if whole else sorted(filter(Path.is_file, paths)):
+        for name, tensor in read_header(path).items():
+            if held.get(name) != path.name:
+                where = f"says that it is in {held[name]}" if name in held else "does not name it"
+                raise ReportError(
+                    f"'{path.parent.name}/{path.name}' holds the tensor {quoted(name)}, and the "
+                    f"index {where}; download or copy the folder again, or mend {INDEX}"
+                )
+            found[name] = tensor["shape"]
+        require_numbers(path)
+    return found
+
+
+def require_numbers(path: Path) -> None:
+    """Stop for a safetensors file of nothing but zeros, as a copy that was interrupted leaves one
+    behind for which room was made first. Any other is read up to its first number alone.
+
+    raises: ReportError
+    """
+    with path.open("rb") as file:
+        file.seek(8 + int.from_bytes(file.read(8), "little"))
+        chunk = begun = file.read(1 << 16)
+        while chunk and not chunk.strip(b"\0"):
+            chunk = file.read(1 << 20)
+    if begun and not chunk:
+        raise ReportError(
+            f"'{path.parent.name}/{path.name}' holds nothing but zeros, as a copy that was "
+            "interrupted; download or copy it again"
+        )
 
 
 def parameters(

@@ -118,7 +118,8 @@ def require_all_used(
     model: PreTrainedModel, folder: str | Path, name: str, renamed: dict[str, str] | None = None
 ) -> list[str]:
     """Stop for a tensor of a checkpoint that a model has no place for: its numbers would be left
-    out without a word, as those of layers beyond the ones that config.json states.
+    out without a word, as those of layers beyond the ones that config.json states. And for whole
+    numbers in the place of a weight, which mean nothing without scales.
 
     model: its weights may have no memory; folder, name, renamed: as of `require_shapes`
     returns: names of tensors that are left out and lie beside all that is measured, as a head of
@@ -136,6 +137,16 @@ def require_all_used(
             )
         return []
     held = dict.fromkeys(checkpoint.files) | checkpoint.shapes(whole=False)
+    asked = model.state_dict()
+    for own, stored in stored_names(model, held, renamed).items():
+        for source in stored.names if asked[own].is_floating_point() else ():
+            if held[source] is None or checkpoint.entry(source).dtype.is_floating_point:
+                continue
+            raise ReportError(
+                f"model '{name}': its weights hold {quoted(source)} as whole numbers "
+                f"({checkpoint.entry(source).dtype}), and no scales for it; copy the checkpoint "
+                "again, or use it in bfloat16 or float32"
+            )
     unused, beside = unused_names(model, held, renamed)
     if unused := [one for one in unused if not _adds_nothing(checkpoint, one, held[one])]:
         raise ReportError(

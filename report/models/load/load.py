@@ -57,6 +57,7 @@ class LoadedModel:
         adapter was merged into, adapter (see `Adapter.facts`); never a path
     folder: where its files are
     partial: what runs a model whose weights are not all in memory (see `partial`), or None
+    zeros: names of weights that were read and are nothing but zeros (see `model.require_sound`)
     checked: the numbers of the self-check once it ran
     replacements: texts -> what heads are ablated with, once it was computed of them
     """
@@ -66,6 +67,7 @@ class LoadedModel:
     identity: dict[str, Any]
     folder: Path
     partial: Partial | None = None
+    zeros: set[str] = field(default_factory=set)
     checked: dict[str, Any] | None = None
     replacements: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
@@ -182,7 +184,7 @@ def _load(source, asked, announce):
         if adapter is not None:
             checkpoint = adapted(checkpoint, adapter, empty, settings.renamed)
         load = _open_partial if partly else _load_whole
-        model, opened = load(settings, checkpoint, number, how, dtype, where)
+        model, opened, zeros = load(settings, checkpoint, number, how, dtype, where)
         _require_known_parts(settings, model)
         if empty is None:
             _require_all_used(settings, folder, model, announce)
@@ -200,7 +202,7 @@ def _load(source, asked, announce):
     if adapter is not None:
         facts["adapter"] = adapter.facts(source, checkpoint.ranks, len(checkpoint.changes))
         announce(merged(facts["name"], facts["adapter"]))
-    return LoadedModel(model.eval(), settings.tokenizer, facts, folder, opened)
+    return LoadedModel(model.eval(), settings.tokenizer, facts, folder, opened, zeros)
 
 
 def _wrapped(folder):
@@ -273,7 +275,8 @@ def _require_same_vocabulary(settings, rows):
 
 
 def _open_partial(settings, checkpoint, layers, how, dtype, device):
-    """A model without its weights, and what reads these when texts are run."""
+    """A model without its weights; what reads these when texts are run; names of those that were
+    read and are zeros."""
     try:
         said = f"model '{settings.name}': it cannot be loaded in part"
         with one_sentence(said, passing=(NotImplementedError,)):
@@ -293,7 +296,7 @@ def _open_partial(settings, checkpoint, layers, how, dtype, device):
             f"model '{settings.name}' does not say which of its parts is the embedding of "
             "tokens, so it cannot be loaded in part; leave out --layers and --layer-by-layer"
         ) from error
-    return opened.model, opened
+    return opened.model, opened, opened.zeros
 
 
 def _build_options(settings):
@@ -306,7 +309,7 @@ def _build_options(settings):
 
 
 def _load_whole(settings, checkpoint, _, how, dtype, device):
-    """A model with all its weights, none of them random; and None.
+    """A model with all its weights, none of them random; None; names of those that are zeros.
 
     Its code is given tensors to read, and no folder: in one, transformers looks for more than the
     weights (an adapter, where the package peft is there; files that config.json or a class names).
@@ -339,11 +342,10 @@ def _load_whole(settings, checkpoint, _, how, dtype, device):
             f"the weights of '{settings.name}' lack {len(missing)} tensors, the first is "
             f"{missing[0]}; nothing is filled in with random numbers"
         )
-    for name, weight in model.named_parameters():
-        require_sound(name, weight)
+    zeros = {name for name, weight in model.named_parameters() if require_sound(name, weight)}
     for name, buffer in model.named_buffers():
         require_sound(name, buffer, endless=True)
-    return (model if how == "several devices" else model.to(device)), None
+    return (model if how == "several devices" else model.to(device)), None, zeros
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from report.models.find.adapters import WEIGHTS, Adapter
-from report.models.find.weights import NOT_TEXT, read_header
+from report.models.find.weights import NOT_TEXT, read_header, require_numbers
 from report.models.partial.reader import Checkpoint
 from report.models.partial.stored import stored_names
 from report.text import quoted
@@ -140,8 +140,10 @@ def adapted(
 
     model: that the checkpoint is of, its weights may have no memory
     renamed: as of `stored_names`
-    raises: ReportError naming a tensor of the adapter that fits no weight or is missing
+    raises: ReportError naming a tensor of the adapter that fits no weight or is missing, or for
+        nothing but zeros
     """
+    require_numbers(adapter.folder / WEIGHTS)
     changes = _Changes(checkpoint, adapter, model, renamed).by_stored_name()
     return AdaptedCheckpoint(checkpoint, adapter, changes)
 
@@ -193,7 +195,10 @@ class _Changes:
                 raise self._refused(full, f"does not begin with {PREFIX}")
             found = PART.fullmatch(name)
             if found:
-                parts.setdefault(found["module"], {})[found["part"]] = full
+                held = parts.setdefault(found["module"], {})
+                if found["part"] in held:
+                    raise self._refused(full, f"is there twice, as {quoted(held[found['part']])}")
+                held[found["part"]] = full
             else:
                 whole.append(name)
         return parts, whole
@@ -242,9 +247,12 @@ class _Changes:
         change.magnitude = parts.get(MAGNITUDE)
 
     def _require_shape(self, name, wanted):
-        held = self.file.entry(PREFIX + name.removeprefix(PREFIX)).shape
-        if held != tuple(wanted):
-            raise self._refused(name, f"has the shape {list(held)}, and should have {list(wanted)}")
+        entry = self.file.entry(PREFIX + name.removeprefix(PREFIX))
+        held = list(entry.shape)
+        if held != list(wanted):
+            raise self._refused(name, f"has the shape {held}, and should have {list(wanted)}")
+        if not entry.dtype.is_floating_point:
+            raise self._refused(name, f"holds whole numbers ({entry.dtype}) and no scales for them")
 
     def _require_complete(self):
         """Stop for a module that either the settings or the file lack."""

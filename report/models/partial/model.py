@@ -254,6 +254,7 @@ class Partial:
     table: name of the embedding of tokens
     before: names of the tensors used before the first layer, `table` left out
     layers: names of the tensors of each layer that is measured
+    zeros: names of those that were read and are nothing but zeros, see `require_sound`
     """
 
     model: torch.nn.Module
@@ -264,6 +265,7 @@ class Partial:
     layers: list[list[str]]
     layer_by_layer: bool
     device: torch.device
+    zeros: set[str] = field(default_factory=set)
     _own: dict[str, torch.Tensor] = field(init=False)
     _weights: set[str] = field(init=False)
     _held: dict[str, torch.Tensor] = field(default_factory=dict)
@@ -349,7 +351,8 @@ class Partial:
         known = sorted(set(map(int, token_ids)))
         dtype = self._own[self.table].dtype
         table = self.checkpoint.read_rows(self._stored_name(self.table), known, dtype)
-        require_sound(self.table, table)
+        if require_sound(self.table, table):
+            self.zeros.add(self.table)
         ids = torch.tensor(known, device=self.device)
 
         def to_rows(_, args):
@@ -392,7 +395,8 @@ class Partial:
                 else:
                     tensors |= self._joined(name)
         for name, tensor in tensors.items():
-            require_sound(name, tensor, endless=name not in self._weights)
+            if require_sound(name, tensor, endless=name not in self._weights):
+                self.zeros.add(name)
         return tensors
 
     @contextmanager
@@ -440,16 +444,19 @@ class Partial:
         return self.stored[name].names[0]
 
 
-def require_sound(name: str, tensor: torch.Tensor, endless: bool = False) -> None:
+def require_sound(name: str, tensor: torch.Tensor, endless: bool = False) -> bool:
     """Stop for a weight that no model can compute with.
 
     name: of the tensor, in the model; on any device, of any dtype of floating point
     endless: whether infinity may be meant: buffers hold limits, and what hides an expert
+    returns: whether it is a matrix or a norm of nothing but zeros. A copy that was interrupted may
+        leave it so; but so are pruned heads, projections that a training begins with, and the
+        embedding of RoBERTa's token types: it is said, and not refused
     raises: ReportError naming the tensor, if a number in it is NaN; or infinite or beyond
         `LARGEST`, and not `endless`
     """
     if tensor.is_meta or not tensor.is_floating_point() or not tensor.numel():
-        return
+        return False
     smallest, largest = (float(one) for one in torch.aminmax(tensor.detach()))
     most = math.inf if endless else math.nextafter(LARGEST, 0)
     if not (smallest >= -most and largest <= most):
@@ -457,6 +464,9 @@ def require_sound(name: str, tensor: torch.Tensor, endless: bool = False) -> Non
             f"the weight '{name}' holds numbers from {smallest:.3g} to {largest:.3g}, allowed is "
             f"up to {LARGEST:.0e} either way; its file is damaged, so fetch or save it again"
         )
+    leaf = name.rpartition(".")[2]
+    matrix = tensor.dim() > 1 and "bias" not in leaf
+    return smallest == largest == 0 and not endless and (matrix or leaf == "weight")
 
 
 def announce_bytes(

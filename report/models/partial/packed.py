@@ -13,14 +13,12 @@ from pathlib import Path
 
 import torch
 
-from report.errors import ReportError
 from report.models.find.weights import NOT_TEXT, read_header, weight_map
 from report.models.gguf.file import is_gguf, mixture, open_gguf
 from report.models.partial.reader import DTYPES, Checkpoint, Entry, GgufCheckpoint
 from report.models.quantised.methods import packing_in
 from report.models.quantised.packing import Packing
 from report.models.quantised.parts import Format, Parts
-from report.text import quoted
 
 PACKED = {
     "F8_E4M3": torch.float8_e4m3fn,
@@ -125,7 +123,7 @@ class PackedCheckpoint(Checkpoint):
 
     def entry(self, name: str) -> Entry | PackedEntry:
         if name not in self._weights or self._weights[name][0] is None:
-            return self._plain(name)
+            return super().entry(name)
         if name not in self._entries:
             form, names = self._weights[name]
             parts = Parts(name, names, self._stored.entry, self._part)
@@ -173,16 +171,6 @@ class PackedCheckpoint(Checkpoint):
         else:
             numbers = entry.form.numbers(entry.parts)[rows]
         return numbers.to(dtype or torch.float32)
-
-    def _plain(self, name):
-        """A tensor that is stored as it is; a weight of whole numbers lacks what unpacks it."""
-        entry = super().entry(name)
-        if name.endswith(".weight") and not entry.dtype.is_floating_point:
-            raise ReportError(
-                f"the weights of '{self.folder.name}' hold {quoted(name)} as whole numbers, and no "
-                "scales for it; download or copy the checkpoint again"
-            )
-        return entry
 
     def _part(self, name: str, rows: Sequence[int] | None) -> torch.Tensor:
         stored, before = self._stored, self._stored.bytes_read

@@ -23,6 +23,7 @@ from transformers.core_model_loading import (
 from report.errors import ReportError
 from report.models.attention.structure import text_config
 from report.models.find.weights import NOT_TEXT, layer_of
+from report.text import quoted
 
 MADE = re.compile(
     r"inv_freq$|^(masked_bias|causal_mask|(cos|sin)_cached|(position|token_type)_ids)$"
@@ -64,6 +65,7 @@ def stored_names(
     model: may be a skeleton; names: of all tensors of the checkpoint
     renamed: dict of pattern to replacement, as the key_mapping of from_pretrained
     returns: dict of the model's own names to `Stored`, one object for all that are made together
+    raises: ReportError if two names of the checkpoint stand for the same tensor
     """
     own = model.state_dict()
     held = _by_target(model, names, renamed)
@@ -134,7 +136,8 @@ def _by_target(model, names, renamed):
     renamings = [rule for rule in rules if isinstance(rule, WeightRenaming)]
     converters = [rule for rule in rules if isinstance(rule, WeightConverter)]
     own = dict.fromkeys(model.state_dict(), True)
-    stored_as = {}
+    base = re.compile(rf"^({re.escape(model.base_model_prefix)}\.)*")
+    stored_as, first = {}, {}
 
     def own_name(name, *transforms):
         return rename_source_key(name, *transforms, model.base_model_prefix, own)
@@ -143,14 +146,24 @@ def _by_target(model, names, renamed):
         target, pattern = own_name(name, renamings, converters)
         if target not in own:
             target, pattern = own_name(name, [], [])
-        if pattern is None:
-            stored_as[target] = Stored(None, [(name, None)])
-            continue
-        converter = next(one for one in converters if pattern in one.source_patterns)
-        stored = stored_as.setdefault(target, Stored(converter))
+        converter, piece, made = None, target, [target]
+        if pattern is not None:
+            converter = next(one for one in converters if pattern in one.source_patterns)
+            piece = target, base.sub("", own_name(name, renamings, [])[0])
+            kind, *others = converter.target_patterns
+            made += [target.replace(kind, other) for other in others]
+        stored = stored_as.get(target, Stored(converter))
+        earlier = [stored_as.setdefault(one, stored) for one in made]
+        twice = next((one.names[0] for one in earlier if one is not stored), None)
+        if stored.converter is not converter or piece in first:
+            twice = first.get(piece, next(iter(stored.names), None))
+        if twice is not None and target in own:  # a copy of what is not read does no harm
+            raise ReportError(
+                f"the weights hold {quoted(target)} twice, as {quoted(twice)} and as "
+                f"{quoted(name)}, and nothing says which counts; take one out of its file"
+            )
+        first[piece] = name
         stored.tensors.append((name, pattern))
-        for other in converter.target_patterns[1:]:
-            stored_as[target.replace(converter.target_patterns[0], other)] = stored
     return stored_as
 
 

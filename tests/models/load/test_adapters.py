@@ -317,6 +317,25 @@ def without(ending):
             lambda held: {name: one[:, :-1] for name, one in held.items()},
             r"q_proj\.lora_A.*\[2, 63\].*\[2, 64\]",
         ),
+        (
+            lambda held: (
+                held | {name.removesuffix(".weight"): one + 1 for name, one in held.items()}
+            ),
+            r"lora_A\.weight' is there twice, as '.*\.lora_A'",
+        ),
+        (
+            lambda held: (
+                held
+                | {name.replace("model.layers.", "layers."): one + 1 for name, one in held.items()}
+            ),
+            r"q_proj\.weight' twice, as '",
+        ),
+        (lambda held: {name: one.char() for name, one in held.items()}, "whole numbers"),
+        (lambda held: {name: one.bool() for name, one in held.items()}, "whole numbers"),
+        (
+            lambda held: {name: torch.zeros_like(one) for name, one in held.items()},
+            "nothing but zeros",
+        ),
         (lambda _: {}, "no weight"),
         (lambda _: {"base_model.model.model.norm.weight": torch.ones(64)}, "q_proj.* missing"),
     ],
@@ -325,7 +344,7 @@ def test_tensors_that_fit_no_weight_or_are_missing_are_refused(beside, damage, n
     path = beside / "adapter_model.safetensors"
     save_file({name: one.contiguous() for name, one in damage(load_file(path)).items()}, path)
     for way in WAYS:
-        refused(beside, f"not merged here: .*{named}", **way)
+        refused(beside, f"(not merged here: |hold|holds).*{named}", **way)
 
 
 @one_is_enough

@@ -4,11 +4,12 @@ import json
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForPreTraining, BertModel, GPT2Config, GPT2Model
 
 from report import families
 from report.models.load.load import load_model
+from report.models.measure.passage import measure_passage
 from tests.models.checkpoints import add_adapter, change_config, change_weights, refused, save
 
 WAYS = ({}, {"layers": 1}, {"layer_by_layer": True})
@@ -95,6 +96,65 @@ def test_a_part_that_the_architecture_does_not_have_is_refused(name, way, tmp_pa
     folder = save(families.tiny("llama"), tmp_path / "model", 60)
     change_weights(folder, lambda tensors: tensors | {name: torch.ones(4)})
     refused(folder, LEFT_OUT.format(name), **way)
+
+
+QUERY, LAST = "model.layers.0.self_attn.q_proj.weight", "model.norm.weight"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "name", [QUERY[6:], f"model.{QUERY}", f"module.{QUERY}", f"_orig_mod.{QUERY}"]
+)
+def test_two_names_of_one_tensor_are_refused(name, way, tmp_path):
+    folder = save(families.tiny("llama"), tmp_path / "model", 60)
+    change_weights(folder, lambda held: held | {name: held[QUERY] + 1})
+    refused(folder, f"hold '{QUERY}' twice, as '.*{QUERY[6:]}' and as '.*{QUERY[6:]}'", **way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int64, torch.bool])
+def test_whole_numbers_in_place_of_weights_are_refused(dtype, way, tmp_path):
+    folder = save(families.tiny("llama"), tmp_path / "model", 60)
+    change_weights(folder, lambda held: held | {QUERY: (held[QUERY] * 99).to(dtype)})
+    refused(folder, f"hold '{QUERY}' as whole numbers .{dtype}., and no scales", **way)
+
+
+DAMAGES = {
+    "index says that it is in a.safetensors": lambda held: held | {QUERY: held[LAST] + 1},
+    "index does not name it": lambda held: held | {f"{LAST}.more": held[LAST] + 1},
+    "but zeros": lambda held: {LAST: torch.zeros(4)},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("said", DAMAGES)
+def test_a_file_that_the_index_does_not_fit_or_of_zeros_is_refused(said, way, tmp_path):
+    folder = save(families.tiny("llama"), tmp_path / "model", 60)
+    held = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    files = dict.fromkeys(held, "a.safetensors") | {LAST: "b.safetensors"}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
+    last = {LAST: held.pop(LAST)}
+    save_file(held, folder / "a.safetensors", metadata={"format": "pt"})
+    save_file(last, folder / "b.safetensors", metadata={"format": "pt"})
+    load_model(folder, **way)
+    save_file(DAMAGES[said](last), folder / "b.safetensors", metadata={"format": "pt"})
+    refused(folder, f"'model/b.safetensors' holds .*{said}", **way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_weights_of_zeros_are_known_and_biases_and_others_are_not(way, tmp_path):
+    folder = save(families.tiny("gpt2/default"), tmp_path / "model", 60)
+    loaded = load_model(folder, **way)
+    measure_passage(loaded, [1, 2, 3])
+    assert loaded.zeros == set()
+    names = {"transformer.h.0.attn.c_attn.weight", "transformer.h.0.ln_1.weight"}
+    names |= set() if way == {"layers": 1} else {"transformer.h.1.attn.c_attn.weight"}
+    biases = {"transformer.h.0.attn.c_attn.bias"}
+    change_weights(folder, lambda held: held | {name: held[name] * 0 for name in names | biases})
+    loaded = load_model(folder, **way)
+    measure_passage(loaded, [1, 2, 3])
+    assert loaded.zeros == names
 
 
 NOTHING = {

@@ -100,6 +100,23 @@ def test_experts_are_joined_in_the_order_of_their_numbers(mixtral):
         assert torch.equal(made[name], model.state_dict()[name])
 
 
+@pytest.mark.parametrize(
+    "twice",
+    [
+        lambda name: name.removeprefix("model."),
+        lambda name: f"model.{name}",
+        lambda name: "model.layers.0.mlp.experts.down_proj",
+    ],
+)
+def test_an_expert_that_is_there_twice_is_refused(twice, mixtral):
+    model, tensors = mixtral
+    expert = next(name for name in tensors if ".experts.3.w2" in name)
+    with pytest.raises(
+        ReportError, match=r"hold 'model.*experts\.down_proj' twice, as '.*' and as"
+    ):
+        stored_names(skeleton_of(model), [*tensors, twice(expert)])
+
+
 def test_pieces_that_do_not_fit_together_are_said(mixtral):
     model, tensors = mixtral
     empty = skeleton_of(model)
