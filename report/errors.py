@@ -5,6 +5,8 @@ package has a command.
 """
 
 import json
+import os
+import re
 import shlex
 import sys
 from importlib import metadata
@@ -41,6 +43,25 @@ class UsageError(ReportError):
     """The command line or a study file is wrong; nothing was run."""
 
     exit_code = 2
+
+
+OF_HUB = re.compile(r"(?i)HF_.*|HUGGING_?FACE_.*|(all|https?|no)_proxy")
+"""Variables of the environment that the hub's library heeds."""
+
+
+def of_hub(error: BaseException) -> ReportError:
+    """The ReportError for what nobody expects of the hub's library, which heeds the environment.
+
+    What it says is repeated only of a package that is missing: else it may hold a token.
+    """
+    said = f": {error}" if isinstance(error, ImportError) else ""
+    given = ", ".join(sorted(filter(OF_HUB.fullmatch, os.environ))) or "none is"
+    return ReportError(
+        f"the Hugging Face hub cannot be asked as this machine is set up ({type(error).__name__}"
+        f"{said}). Correct or unset what is wrong of the variables that are set ({given}): an "
+        "endpoint or a proxy is http://HOST:PORT (a proxy socks5:// needs the package socksio), a "
+        "timeout a whole number, a token letters and digits (`hf auth login` writes it anew)."
+    )
 
 
 def command(task: str, installed: bool | None = None, **options: object) -> str:

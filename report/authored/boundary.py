@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from report.authored import guard
-from report.errors import PACKAGE, TRACEBACK, ReportError
+from report.errors import PACKAGE, TRACEBACK, ReportError, of_hub
 from report.files import read_bytes
 from report.text import printable, shortened
 
@@ -48,10 +48,14 @@ def told(error: BaseException, file: Path) -> ReportError:
 
 
 def in_words(error: BaseException) -> ReportError:
-    """An error that reached the end of a command: as it is, or as a defect of this program."""
+    """An error that reached the end of a command: as it is, as one of the hub's library, or as a
+    defect of this program."""
     if isinstance(error, ReportError):
         return error
-    [*_, frame] = traceback.extract_tb(error.__traceback__)
+    frames = traceback.extract_tb(error.__traceback__)
+    if any("huggingface_hub" in Path(frame.filename).parts for frame in frames):
+        return of_hub(error)
+    frame = frames[-1]
     return ReportError(
         f"this is a defect of the program, not of what you wrote: {_said(error, known=True)} "
         f"({frame.filename}, line {frame.lineno}); please report it, with what is shown if you "

@@ -10,7 +10,7 @@ them. What is in the cache is used without asking the hub. Nothing here needs to
 import errno
 import json
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +26,7 @@ from huggingface_hub.errors import (
 )
 
 from report import files as store
-from report.errors import ReportError
+from report.errors import ReportError, of_hub
 from report.models.find.adapters import CONFIG, WEIGHTS
 from report.models.find.inside import require_readable
 from report.models.find.known import did_you_mean
@@ -106,8 +106,10 @@ def files(repository: str, commit: str) -> dict[str, int]:
     raises: ReportError saying what to do if the hub does not answer
     """
     record = _home(repository, commit) / "files.json"
-    if record.is_file():
-        return json.loads(record.read_text("utf-8"))
+    with suppress(OSError, ValueError, RecursionError):  # a damaged record is written anew
+        sizes = json.loads(record.read_text("utf-8"))
+        if isinstance(sizes, dict) and all(type(size) is int for size in sizes.values()):
+            return sizes
     with _said(repository, commit):
         try:
             info = HfApi().model_info(
@@ -192,7 +194,7 @@ def _conversion(repository):
             repository, author=CONVERTER, discussion_type="pull_request"
         )
         request = next((request for request in offered if request.author == CONVERTER), None)
-    except (HTTPError, OSError, KeyError, ValueError):
+    except Exception:  # whatever the hub's library raises
         request = None
     if request is None:
         return "convert them to safetensors in a local folder"
@@ -271,6 +273,10 @@ def _said(repository, revision):
         ) from error
     except (HTTPError, OSError, EntryNotFoundError) as error:
         raise _failed(repository, error, folder) from error
+    except ReportError:
+        raise
+    except Exception as error:  # of any class, by what the environment says
+        raise of_hub(error) from error
 
 
 def _failed(repository, error, folder):

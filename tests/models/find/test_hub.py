@@ -1,8 +1,12 @@
 """From the hub comes what is needed and nothing else, once, at one commit; else one sentence."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -200,6 +204,45 @@ def test_a_hub_that_fails_is_named_with_its_answer(server, status):
     server.failing = status
     with pytest.raises(ReportError, match=f"the hub answered {status} for '{NAME}'; try again"):
         hub.resolve(NAME)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        *(("ALL_PROXY", "socks5://127.0.0.1:1"), ("HTTP_PROXY", "http://127.0.0.1:abc")),
+        *(("HTTP_PROXY", "foo://ann:secret@127.0.0.1:1"), ("HF_TOKEN", "secretä")),
+        *(("HF_ENDPOINT", "http://[::1"), ("HF_HUB_DOWNLOAD_TIMEOUT", "abc")),
+    ],
+)
+def test_an_environment_that_the_hubs_library_cannot_use_is_no_defect(variable, value, tmp_path):
+    """As a process of its own, since libraries read the environment once."""
+    given = {"HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:1", variable: value}
+    for no in ("NO_PROXY", "no_proxy", "HF_HUB_OFFLINE"):
+        given[no] = ""
+    run = """
+from report import __main__
+from report.models.find import names
+__main__.app = lambda: names.find("someone/model")
+__main__.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", run], env=os.environ | given, capture_output=True, text=True
+    )
+    (said,) = done.stderr.strip().splitlines()
+    assert done.returncode == 1 and variable in said
+    assert "cannot be asked as this machine is set up" in said
+    assert "defect" not in said and "secret" not in said
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"null", b"[]", b'{"x":', b"\xff", b'{"config.json": "a"}']
+)
+def test_a_damaged_record_of_a_models_files_is_written_anew(server, content):
+    sizes = hub.files(NAME, COMMIT)
+    (record,) = Path(constants.HF_HOME).rglob("files.json")
+    record.write_bytes(content)
+    assert hub.files(NAME, COMMIT) == sizes
+    assert json.loads(record.read_bytes()) == sizes
 
 
 def test_a_token_that_is_refused(server):
