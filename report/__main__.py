@@ -455,7 +455,7 @@ def _errors_said():
         yield
     except Exception as error:
         if os.environ.get(TRACEBACK):
-            traceback.print_exception(error)
+            sys.stderr.write(clean("".join(traceback.format_exception(error))))
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             error = cannot_write(error.filename or "what is said, or a temporary file", error)
         said = in_words(error)

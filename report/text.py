@@ -289,9 +289,24 @@ QUERY = re.compile(r"(://[^\s'\"`?#]++)([?#][^\s'\"`]*[^\s'\"`).,;:])?+")
 looked at again."""
 
 
+NEARLY = re.compile(
+    r"((?:^|(?<=['\"]))[a-zA-Z][\w+.-]{0,20}:/{1,2})[^/\n'\"]{0,1000}@"  # with a space in it
+    r"|(?<![\w.%+~@/:-])(?!mailto:)(?:[a-zA-Z][\w+.-]{0,20}:/?(?!/)|//)?"
+    r"(?:[\w.%+~-]{1,200}:(?!//)[^\s/'\"]{0,1000}@"
+    r"|(?!git@)[\w.%+~-]{1,200}@(?=[\w-]+(?:\.[\w-]+)+(?::\d+)?/))"
+    r"|(?<=[\w/.])\?[\w.%-]{1,200}=[^\s'\"`]*[^\s'\"`).,;:]"
+    r"|(?<=Bearer )[^\s'\"]+"
+)
+"""The same of what is nearly an address ("user:password@host/x", "http:/user:password@host",
+"//token@host/x", "host/x?token=…"), and the token of a request. The name of a model with its
+revision, and what git takes without a password ("git@host:x"), are none."""
+
+
 def without_secrets(text: str) -> str:
-    """A text whose addresses name no user and no password, and no query, which may be a token."""
-    return QUERY.sub(lambda found: found[1] + ("?…" if found[2] else ""), USER.sub("", text))
+    """A text whose addresses name no user and no password, and no query, which may be a token; nor
+    does what was meant for an address."""
+    text = QUERY.sub(lambda found: found[1] + ("?…" if found[2] else ""), USER.sub("", text))
+    return NEARLY.sub(lambda found: found[1] or ("" if found[0][-1] == "@" else "?…"), text)
 
 
 def brief(sentence: str) -> str:

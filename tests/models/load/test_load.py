@@ -192,7 +192,7 @@ def test_an_error_that_nothing_expects_is_one_sentence_that_names_its_place(fold
 
 def test_the_command_shows_where_an_error_came_from_when_it_is_asked_to(monkeypatch, capsys):
     def fail():
-        raise ReportError("one sentence") from KeyError("lost")
+        raise ReportError("one sentence") from KeyError("lost https://a:secret@b.c/?t=secret")
 
     monkeypatch.setattr(__main__, "app", fail)
     for asked in ("", "1"):
@@ -201,7 +201,8 @@ def test_the_command_shows_where_an_error_came_from_when_it_is_asked_to(monkeypa
             __main__.main()
         said = capsys.readouterr().err
         assert "one sentence" in said
-        assert ("Traceback" in said and "KeyError: 'lost'" in said) == bool(asked)
+        assert ("Traceback" in said and "KeyError: 'lost https://b.c/?…'" in said) == bool(asked)
+        assert "secret" not in said
 
 
 @pytest.mark.parametrize("prefix", ["_orig_mod.", "module._orig_mod.", "module."])
