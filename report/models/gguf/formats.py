@@ -16,9 +16,8 @@ AT_ONCE = 8192
 """Numbers that `gguf` is given as a row; it computes 16 rows at a time, which should fit into a
 processor's cache and not be so few that the calls take longer than what they compute."""
 
-PLAIN = ("F64", "I8", "I16", "I32", "I64")
-"""Formats that are numpy's own, which `gguf` leaves to it."""
-PLAIN_TYPES = {"F64": "<f8", "I8": "i1", "I16": "<i2", "I32": "<i4", "I64": "<i8"}
+WHOLE = ("I8", "I16", "I32", "I64")
+"""Formats of whole numbers, which no weight has."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +87,15 @@ def numbers(raw: np.ndarray, block: Format) -> np.ndarray:
 
     raw: uint8 [rows, bytes of a row], whole blocks
     returns: float32 [rows, numbers of a row]
-    raises: ReportError for a format that `gguf` cannot turn into numbers
+    raises: ReportError for a format of whole numbers, or that `gguf` cannot turn into numbers
     """
-    if block.name in PLAIN:
-        return raw.view(PLAIN_TYPES[block.name]).astype(np.float32)
+    if block.name == "F64":  # numpy's own, which `gguf` leaves to it
+        return raw.view("<f8").astype(np.float32)
+    if block.name in WHOLE:
+        raise ReportError(
+            f"a weight is stored as whole numbers (the format {block.name}), without what would "
+            "make weights of them; take the file from its source again"
+        )
     gguf = package()
     blocks = raw.size // block.bytes
     wide = math.gcd(blocks, AT_ONCE // block.numbers) * block.bytes
