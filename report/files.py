@@ -423,10 +423,13 @@ def remove_others(paths: Iterable[Path], kept: Collection[str]) -> None:
 
 def cannot_write(path: Path, error: OSError) -> ReportError:
     """The error for a file or folder that the system does not let us write."""
-    return ReportError(
-        f"cannot write {path}: {error.strerror or error}. "
-        "Free some disk space or choose a folder that may be written."
-    )
+    advice = "Choose a folder that may be written."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        advice = "Free some disk space or choose a folder that may be written."
+    elif error.errno in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP, errno.ENXIO):
+        way = next(filter(os.path.lexists, (path, *Path(path).parents)), path)
+        advice = f"{way} is in the way; move it to another name."
+    return ReportError(f"cannot write {path}: {error.strerror or error}. {advice}")
 
 
 LONGEST_PART = 255

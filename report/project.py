@@ -1,5 +1,6 @@
 """The folder of a project: where its parts lie, and the build lock."""
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -97,7 +98,10 @@ def documentation(site_src: Path) -> Path | None:
     return folder if (folder / "how-to" / "figures.md").is_file() else None
 
 
-FOLDERS = ("site_src", "templates", "figures", "frozen", ".theme", ".cache")
+FOLDERS = (
+    *("site_src", "templates", "figures", "frozen", ".theme", ".cache", ".cache/batches"),
+    *(f"site_src/{name}" for name in ("articles", "assets", "datasets", "embed", "figures")),
+)
 
 LOCK = ".report.lock"
 """File of the build lock; the system releases it when the process ends."""
@@ -113,7 +117,7 @@ def only_build(project: Project, announce: Callable[[str], object]) -> Iterator[
     raises: ReportError if the folder of the project cannot be written, or one in it is none
     """
     for folder in (project.root / name for name in FOLDERS):
-        if folder.exists() and not folder.is_dir():
+        if os.path.lexists(folder) and not folder.is_dir():
             raise ReportError(
                 f"{folder}: is no folder, and the program reads or writes files in one of that "
                 "name; move it to another name."

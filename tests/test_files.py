@@ -1,5 +1,6 @@
 """Files and JSON that outlive anything that happens to them."""
 
+import errno
 import os
 import signal
 import socket
@@ -11,12 +12,20 @@ from report.authored.boundary import read_text
 from report.datasets import store
 from report.errors import ReportError
 from report.figures.build.find import figure_named, figure_names
-from report.files import NOT_MEANT, new_folder, others_json, read_bytes, strict_json
+from report.files import (
+    NOT_MEANT,
+    cannot_write,
+    new_folder,
+    others_json,
+    read_bytes,
+    strict_json,
+    write_text,
+)
 from report.inputs import corpora, passages
 from report.inputs.specs import CorpusSpec
 from report.pages.assets import write_theme
 from report.pages.bibliography import uncited
-from report.project import FOLDERS, Project, only_build
+from report.project import FOLDERS, LOCK, Project, only_build
 from report.site import sums
 from report.site.address import read_site, require_own_files
 from report.site.build import build
@@ -164,7 +173,32 @@ def test_a_list_that_is_no_file_keeps_no_site(tmp_path, monkeypatch, in_time, ki
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_file_in_place_of_a_folder_is_named_before_anything_is_built(tmp_path, name):
-    (tmp_path / name).write_text("mine")
-    with pytest.raises(ReportError, match=rf"{name}: is no folder, .*; move it to another name"):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    for make in (path.write_text, path.symlink_to):  # a link that leads nowhere
+        make("mine")
+        with pytest.raises(ReportError, match=f"{name}: is no folder, .*; move it to another name"):
+            built(tmp_path)
+        assert [each.name for each in path.parent.iterdir()] == [path.name]
+        path.unlink()
+
+
+NO_LOCK = {"folder": os.mkdir, "link": device, "socket": listening}
+
+
+@pytest.mark.parametrize("kind", NO_LOCK)
+def test_what_is_in_the_way_of_the_lock_is_named(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    NO_LOCK[kind](Path(LOCK))
+    with pytest.raises(ReportError, match=rf"\. {tmp_path}/{LOCK} is in the way; move it"):
         built(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_only_a_full_disk_is_said_to_be_full(tmp_path):
+    path = tmp_path / "file" / "a" / "b.txt"
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ReportError, match=f"Not a directory. {tmp_path}/file is in the way; move"):
+        write_text(path, "x")
+    for number, full in ((errno.ENOSPC, True), (errno.EFBIG, True), (errno.EROFS, False)):
+        said = str(cannot_write(path, OSError(number, "why")))
+        assert ("disk space" in said, "in the way" in said) == (full, False)
