@@ -82,9 +82,11 @@ def write_bytes(path: Path | str, content: bytes) -> None:
     An equal file keeps its time stamp, so a server does not send it again. What killed processes
     left of the file is removed.
     raises: ReportError if the disk is full, the folder cannot be written, or within `only_ours` if
-        the program did not write the file that is there
+        the program did not write the file that is there, or a text is longer than `TEXTS` allows
     """
     path = Path(path)
+    if _ours and _ours.name(path):
+        require_text(path, len(content))
     _remove_unheld(_unfinished_of(path))
     try:
         equal = path.is_file() and path.read_bytes() == content
@@ -496,7 +498,8 @@ def require_all_within(folder: Path, root: Path, allowed: Collection[str] = ()) 
 
     root, allowed: as of `require_within`
     raises: ReportError for a link that leads out of the project, nowhere, or to a folder that it
-        lies in; for what is neither a file nor a folder; and as `require_text`
+        lies in; for what is neither a file nor a folder; and, but for what the program wrote
+        itself, as `require_text`
     """
     if os.path.lexists(folder):
         require_within(folder, root, allowed)
@@ -516,19 +519,23 @@ def require_all_within(folder: Path, root: Path, allowed: Collection[str] = ()) 
                     f"{path}: is neither a file nor a folder, or a link that leads nowhere or to a "
                     "folder that it lies in; put the file or folder itself there, or take it out."
                 )
-            require_text(path)
+            if not (_ours and _ours.name(path) in _ours.names):  # it is written anew, or removed
+                require_text(path)
 
 
-def require_text(path: Path) -> None:
-    """Stop for a text of an author, or settings, that would take minutes and gigabytes to read.
+def require_text(path: Path, size: int | None = None) -> None:
+    """Stop for a text, or settings, that would take minutes and gigabytes to read.
 
+    size: its bytes; None: those of the file that is there
     raises: ReportError that says how large it is, and may be; nothing of what is missing or no text
     """
     most = TEXTS.get(path.suffix)
-    if most and path.is_file() and path.stat().st_size > most:
+    if most and size is None:
+        size = path.stat().st_size if path.is_file() else 0
+    if most and size > most:
         raise ReportError(
-            f"{path}: has {path.stat().st_size / 1e6:,.1f} MB, and a text of its kind may have "
-            f"{most / 1e6:.0f}; take it out, or make several of it"
+            f"{path}: has {size / 1e6:,.1f} MB, and a text of its kind may have "
+            f"{most / 1e6:.0f}; make it shorter, or several of it."
         )
 
 

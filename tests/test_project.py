@@ -9,6 +9,7 @@ import pytest
 from report import files
 from report.errors import ReportError
 from report.project import Project, only_build
+from report.site.address import require_own_files
 from tests.killing import order
 from tests.small import write_publication
 from tests.test_killed import made, write_two
@@ -102,6 +103,30 @@ def test_after_a_power_cut_no_file_is_there_without_its_name_in_the_list(project
         for name in ("a.md", "b/c.md"):
             files.write_text(project.site_src / name, "text")
     assert {"site_src/a.md", "site_src/b/c.md"} <= {*sure["names"]}
+
+
+@pytest.mark.parametrize("name", ["articles/a/index.md", "figures/a/b-light.svg", "embed/a/b.html"])
+def test_a_text_that_no_build_could_read_again_is_not_written(project, name):
+    path, text = project.site_src / name, "word " * 4_400_000
+    with only_build(project, print):
+        files.write_text(path, "short")
+        with pytest.raises(ReportError, match=f"{name}: has 22.0 MB, and a text of its kind may"):
+            files.write_text(path, text)
+        assert path.read_text() == "short"
+        files.write_text(path.with_suffix(".json"), text)
+
+
+def test_a_long_text_of_an_earlier_build_is_no_mistake_of_an_author_s(project):
+    ours, mine = (project.site_src / name for name in ("articles/a/index.md", "mine.md"))
+    with only_build(project, print):
+        files.write_text(ours, "short")
+    os.truncate(ours, 22_000_000)
+    with only_build(project, print):
+        require_own_files(project.config)
+        files.write_text(ours, "short again")
+        mine.write_bytes(b" " * 22_000_000)
+        with pytest.raises(ReportError, match=r"mine\.md: has 22\.0 MB"):
+            require_own_files(project.config)
 
 
 @pytest.mark.parametrize("way", ["link", "folder", "no text"])
