@@ -31,7 +31,8 @@ EXAMPLE = "https://you.github.io/repo/"
 def read_site(config: Path) -> Site:
     """What a mkdocs.yml says, with the values of the environment variables that it names.
 
-    raises: UsageError if the file is not YAML, or its site_url is not an address
+    raises: UsageError if the file is not YAML, has a tag that runs code, or its site_url is not an
+        address
     """
     settings = _settings(config)
     return Site(
@@ -51,10 +52,23 @@ def _texts(value):
 
 
 class _Settings(yaml.Loader):
-    """As MkDocs' own, but a key that comes twice is an error."""
+    """As MkDocs' own, but a key that comes twice is an error, and so is a tag that runs code."""
 
 
-_Settings.add_constructor("tag:yaml.org,2002:map", once)
+def _refused(loader, tag, node):
+    raise UsageError(
+        f"{node.start_mark.name}, line {node.start_mark.line + 1}: "
+        f"{quoted(node.tag.replace(YAML, '!!', 1))} runs code when settings are read; write a "
+        "value, `!!python/name:` with the name of a function, or a hook."
+    )
+
+
+YAML = "tag:yaml.org,2002:"
+"""What the tags of YAML begin with; `!!` stands for it."""
+
+_Settings.add_constructor(f"{YAML}map", once)
+for _kind in ("module", "object", "object/new", "object/apply"):
+    _Settings.add_multi_constructor(f"{YAML}python/{_kind}:", _refused)
 
 
 def _settings(config):

@@ -77,6 +77,29 @@ def test_settings_that_cannot_be_read_are_one_sentence_with_their_line(tmp_path,
     assert "\n" not in str(caught.value)
 
 
+RUNS = {
+    "a call": "!!python/object/apply:os.mkdir [{made}]",
+    "a new object": "!!python/object/new:os.mkdir [{made}]",
+    "an object": "!!python/object:http.client.HTTPException {{}}",
+    "a module": "!!python/module:this",
+    "a whole tag": "!<tag:yaml.org,2002:python/object/apply:os.mkdir> [{made}]",
+}
+
+
+@pytest.mark.parametrize("inherited", [False, True])
+@pytest.mark.parametrize("value", RUNS.values(), ids=list(RUNS))
+def test_no_tag_in_settings_runs_code(tmp_path, value, inherited):
+    config, base, made = (tmp_path / name for name in ("mkdocs.yml", "base.yml", "made"))
+    config.write_text("INHERIT: base.yml\n")
+    where = base if inherited else config
+    where.write_text(f"site_name: A\nextra:\n  - x: {value.format(made=made)}\n")
+    with pytest.raises(ReportError, match=rf"^{where}, line 3: '!!python/\S+' runs code when"):
+        read_site(config)
+    assert not made.exists()
+    where.write_text("site_name: A\nextra:\n  x: !!python/name:material.extensions.emoji.twemoji\n")
+    assert read_site(config).name == "A"
+
+
 NO_PAGES = {
     "a link": "extra:\n  social:\n  - link: javascript:alert(1)",
     "a link in capitals": "extra:\n  homepage:\n    ' JavaScript:alert(1)'",
