@@ -168,6 +168,19 @@ def test_a_change_is_served_and_a_mistake_shown_and_taken_away(project):
     assert [n for n, text in contents(project.site).items() if b".reload" in text] == []
 
 
+def test_a_pipe_in_place_of_an_article_is_told_until_the_file_is_back(project):
+    path = article(project)
+    text = path.read_bytes()
+    with watching(project) as (port, _):
+        path.unlink()
+        os.mkfifo(path)
+        told = until(lambda now: now["error"], lambda: state(port))
+        assert "one.md.j2: is neither a file nor a folder" in " ".join(told["error"].split())
+        path.unlink()
+        path.write_bytes(text)
+        assert until(lambda now: not now["error"], lambda: state(port)) != told
+
+
 def test_a_watched_site_is_the_one_that_a_build_makes(project):
     rebuilder = Rebuilder(pipeline.Request(project), Sayings())
     with unpainted():
