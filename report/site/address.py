@@ -55,7 +55,9 @@ class _Settings(yaml.Loader):
     """As MkDocs' own, but a key that comes twice is an error, and so is a tag that runs code."""
 
 
-def _refused(loader, tag, node):
+def _refused(loader, name, node):
+    if node.tag == f"{YAML}python/object/apply:pymdownx.slugs.slugify":  # as Material shows it
+        return loader.construct_python_object_apply(name, node)
     raise UsageError(
         f"{node.start_mark.name}, line {node.start_mark.line + 1}: "
         f"{quoted(node.tag.replace(YAML, '!!', 1))} runs code when settings are read; write a "

@@ -96,8 +96,10 @@ def test_no_tag_in_settings_runs_code(tmp_path, value, inherited):
     with pytest.raises(ReportError, match=rf"^{where}, line 3: '!!python/\S+' runs code when"):
         read_site(config)
     assert not made.exists()
-    where.write_text("site_name: A\nextra:\n  x: !!python/name:material.extensions.emoji.twemoji\n")
-    assert read_site(config).name == "A"
+    slugs = "!!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}"
+    for usual in ("!!python/name:material.extensions.emoji.twemoji", slugs):
+        where.write_text(f"site_name: A\nextra:\n  x: {usual}\n")
+        assert read_site(config).name == "A"
 
 
 NO_PAGES = {
