@@ -1,8 +1,8 @@
 """Watches what authors write from a process of its own, as it may end or stop the whole program.
 
 The command runs in a child. The parent waits, and says what became of it: Python code can end a
-process without an error (`os._exit`), a library can crash, and some work has no end. Nothing is
-watched within a notebook.
+process without an error (`os._exit`), a library can crash, and some work has no end. A child that
+goes on for hours (`serve --watch`) is started again. Nothing is watched within a notebook.
 """
 
 import faulthandler
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -34,9 +34,10 @@ AGAIN = 2
 """Seconds until code that goes on is stopped once more."""
 
 SIZE = 1 << 14
-HEAD = struct.Struct("?dH")
+HEAD = struct.Struct("?dqH")
 """What both processes see: whether the program ended by itself; since when an author's file is at
-work, 0 for none; and the bytes of the file's name, which follows."""
+work, 0 for none; the state to start again from, 0 for none; and the bytes of the file's name, which
+follows."""
 
 FRAME = re.compile(r'File "(.+?)", line (\d+)')
 
@@ -54,15 +55,15 @@ class _Child:
 
     def __init__(self, shared, crash, alive, limit):
         self.shared, self.crash, self.limit = shared, crash, limit
-        self.work, self.stopped, self.terminal = [], 0.0, os.dup(2)
+        self.work, self.state, self.stopped, self.terminal = [], 0, 0.0, os.dup(2)
         sys.stderr = os.fdopen(self.terminal, "w", buffering=1, errors="backslashreplace")
         faulthandler.enable(crash, all_threads=False)
         faulthandler.register(signal.SIGTRAP, crash, all_threads=False, chain=True)
-        leave = os._exit
+        self.leave = os._exit
 
         def noted(status):
             faulthandler.dump_traceback(crash, all_threads=False)
-            leave(status)
+            self.leave(status)
 
         def follow():  # the parent to its end
             os.read(alive, 1)
@@ -89,7 +90,30 @@ class _Child:
         signal.setitimer(signal.ITIMER_REAL, self.limit if self.work else 0, AGAIN)
         since = time.monotonic() if self.work else 0.0
         _limit_memory(bool(self.work))
-        self.shared[: HEAD.size + len(name)] = HEAD.pack(ended, since, len(name)) + name
+        self.shared[: HEAD.size + len(name)] = HEAD.pack(ended, since, self.state, len(name)) + name
+
+    def require_terminal(self):
+        """Leave the rest to the parent if an author's code closed what errors are written to."""
+        try:
+            os.fstat(2), os.fstat(self.terminal)
+        except OSError:
+            self.leave(1)
+
+    def run(self, work):
+        """Run the program to its end; threads that an author's code left are not waited for."""
+        ended, status = True, 0
+        try:
+            work()
+        except SystemExit as end:
+            status = end.code or 0
+        except BaseException:  # not even an error could be said
+            ended, status = False, 1
+        self.work = []
+        self.note(ended)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):  # as where an author's code closed it
+                stream.flush()
+        self.leave(status)
 
 
 def _limit_memory(limited):
@@ -104,6 +128,8 @@ def _limit_memory(limited):
 
 
 _child: _Child | None = None
+_before: tuple[int, ReportError] | None = None
+"""At which state the child before this one ended, and what is said of it."""
 
 
 def interrupts(error: BaseException) -> bool:
@@ -124,7 +150,22 @@ def busy(what: str) -> Iterator[None]:
     except TooLongError as error:
         raise ReportError(f"{what}: {error}") from error
     finally:
+        _child.require_terminal()
         _child.work.pop()
+        _child.note()
+
+
+def again(state: Hashable) -> None:
+    """Have this process, if it is watched, started again should it end from now on.
+
+    state: of what it works on
+    raises: ReportError with what ended the process before this one, if that was at the same state
+    """
+    if _child:
+        state = hash(state) or 1
+        if _before and _before[0] == state:
+            raise _before[1]
+        _child.state = state
         _child.note()
 
 
@@ -149,38 +190,39 @@ def limit() -> int:
 
 
 def guarded(work: Callable[[], object]) -> int:
-    """Run the program in a child, as `work`, which may raise SystemExit there; wait for it.
+    """Run the program in a child, as `work`, which may raise SystemExit with a number there; wait
+    for it, and start it again where `again` asks for that.
 
     returns: the exit status of the child, in the parent
     raises: ReportError in the parent if the child did not end by itself, with the author's file
         and the line that it was at, as far as they are known; UsageError for a limit that is none
     """
-    global _child
+    global _child, _before
     seconds = limit()
     if seconds == 0 or not hasattr(os, "fork"):
         work()
         return 0
-    shared, crash = mmap.mmap(-1, SIZE), tempfile.TemporaryFile()  # noqa: SIM115
     alive, held = os.pipe()
-    sys.stdout.flush()
-    pid = os.fork()
-    if pid:
-        os.close(alive)
-        return _watched(pid, shared, crash, seconds)
-    os.close(held)
-    _child = _Child(shared, crash, alive, seconds)
-    try:
-        work()
-    finally:
-        _child.work = []
-        _child.note(ended=True)
-    sys.exit(0)
+    while True:
+        shared, crash, told = mmap.mmap(-1, SIZE), tempfile.TemporaryFile(), []  # noqa: SIM115
+        sys.stdout.flush()
+        pid = os.fork()
+        if pid == 0:
+            os.close(held)
+            _child = _Child(shared, crash, alive, seconds)
+            _child.run(work)
+        try:
+            return _watched(pid, shared, crash, seconds, told)
+        except ReportError as error:
+            _before = HEAD.unpack_from(shared)[2], error
+            if not _before[0] or {*told} - {signal.SIGALRM}:
+                raise
 
 
-def _watched(pid, shared, crash, limit):
-    """Wait for the child, and say what became of it, as of `guarded`."""
-    status, told = _wait(pid, shared, limit)
-    ended, since, length = HEAD.unpack_from(shared)
+def _watched(pid, shared, crash, limit, told):
+    """Wait for the child, and say what became of it, as of `guarded`; told: as of `_wait`."""
+    status = _wait(pid, shared, limit, told)
+    ended, since, _, length = HEAD.unpack_from(shared)
     if -status in told:  # as if nobody had stood between
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
@@ -202,17 +244,16 @@ def _watched(pid, shared, crash, limit):
             "runs out or a library crashes; let it show less, or take less of the model."
         )
     raise ReportError(
-        f"{place}: the whole program was ended, with status {status}; take that out of what runs "
-        "there."
+        f"{place}: the whole program was ended, with status {status}, or what its errors are "
+        "written to was closed; take that out of what runs there."
     )
 
 
-def _wait(pid, shared, limit):
-    """Wait for the child: (its status, negative for a signal; the signals that it was given)."""
-    told = []
+def _wait(pid, shared, limit, told):
+    """Wait for the child; its status, negative for a signal. told: gets the signals it is given."""
 
     def look(*_):
-        _, since, _ = HEAD.unpack_from(shared)
+        _, since, *_ = HEAD.unpack_from(shared)
         if since and time.monotonic() - since > 1.1 * limit + 2 * AGAIN:
             told.append(signal.SIGALRM)  # Python does not come to stop it: it waits for C
             os.kill(pid, signal.SIGABRT if len(told) < 5 else signal.SIGKILL)
@@ -222,14 +263,18 @@ def _wait(pid, shared, limit):
         with suppress(ProcessLookupError):
             os.kill(pid, number)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, pass_on)
+    before = {
+        number: signal.signal(number, pass_on)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, 1, 1)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     signal.setitimer(signal.ITIMER_REAL, 0)
-    return status, told
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    return status
 
 
 def _too_long(limit):

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from report import pipeline
+from report.authored import guard
 from report.authored.boundary import in_words
 from report.console import Terminal, clean, say_error
 from report.files import meant, read_bytes
@@ -174,10 +175,12 @@ class Rebuilder:
         What could not be built the last time is tried again.
 
         returns: seconds that the program took which builds sites
-        raises: ReportError as `pipeline.make_site`
+        raises: ReportError as `pipeline.make_site`, and as `guard.again`: an own figure may have
+            ended the process that built this before
         """
         project = self.request.project
         self.waiting = both(self.waiting, touched(changed, project, self.rendered.keys()))
+        guard.again(frozenset(look(self.request).items()))
         if any(map(affects_drawing, changed)):
             self.kept.clear()
         with only_build(project, self.terminal.say):

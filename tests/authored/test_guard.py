@@ -50,7 +50,8 @@ def main():
     try:
         draw()
     except ReportError as error:
-        sys.exit(f"error: {error}")
+        print("error:", error, file=sys.stderr)
+        sys.exit(1)
 
 try:
     sys.exit(guarded(main))
@@ -100,13 +101,34 @@ ENDS = {
     "reads what is not there": ("rows", "ctypes.string_at(0)"),
     "aborts": ("chart", "os.abort()"),
     "is killed": ("chart", "os.kill(os.getpid(), 9)"),
+    "closes what is written": ("rows", "os.closerange(3, 100)"),
+    "closes the terminal": ("chart", "os.closerange(0, 3)"),
+    "closes all and raises": ("file", "os.closerange(0, 100)\n1 / 0"),
 }
 
 
 @pytest.mark.parametrize(("where", "act"), ENDS.values(), ids=list(ENDS))
 def test_a_figure_that_ends_the_program_is_one_sentence_with_its_line(tmp_path, where, act):
     line = said(drawn(written(tmp_path, act, where)))
-    assert re.search(rf"/mine\.py{'' if 'kill' in act else f', line {LINE}'}: ", line)
+    assert re.search(
+        rf"/mine\.py{'' if 'kill' in act or 'close' in act else f', line {LINE}'}: ", line
+    )
+
+
+def test_an_error_that_cannot_be_said_any_more_is_one_sentence(tmp_path):
+    line = said(drawn(written(tmp_path, "sys.stderr = 1\n1 / 0")))
+    assert line.startswith("error: the program: the whole program was ended, with status 1")
+
+
+@pytest.mark.parametrize("then", ["pass", "1 / 0"])
+def test_a_thread_that_goes_on_keeps_no_program_from_its_end(tmp_path, then):
+    act = f"import threading\nthreading.Thread(target=time.sleep, args=[10**6]).start()\n{then}"
+    done = drawn(written(tmp_path, f"print('printed')\n{act}", "file"))
+    if then == "pass":
+        assert (done.returncode, done.stdout, done.stderr) == (0, "printed\ndrawn\n", "")
+    else:
+        assert (done.returncode, done.stdout) == (1, "printed\n")
+        assert f"/mine.py, line {LINE + 3}: ZeroDivisionError" in done.stderr
 
 
 ENDLESS = {
@@ -155,7 +177,8 @@ def main():
     try:
         environment(Path(sys.argv[1])).get_template(sys.argv[2]).render()
     except ReportError as error:
-        sys.exit(f"error: {error}")
+        print("error:", error, file=sys.stderr)
+        sys.exit(1)
 
 try:
     sys.exit(guarded(main))
@@ -166,7 +189,10 @@ except ReportError as error:
 LARGE = {
     "a power": ("{{ 10 ** (10 ** 9) }}", "it ran for 1"),
     "a long text": ('{{ "a" * 10**12 }}', "takes more memory"),
-    "a wide number": ('{{ "%0999999999d" % 1 }}', "it ran for 1"),
+    "wide numbers": (
+        '{% for n in range(10 ** 5) %}{% set a = "%0999999999d" % n %}{% endfor %}',
+        "it ran for 1",
+    ),
     "a long list": ("{{ range(10**11)|list }}", "it ran for 1|takes more memory"),
     "a list in a loop": ("{% for a in [10 ** (10 ** 9)] %}{% endfor %}", "it ran for 1"),
     "a power in a macro": (
@@ -177,8 +203,14 @@ LARGE = {
 """Expressions that C works out, and what is said of them."""
 
 
-@pytest.mark.parametrize(("text", "why"), LARGE.values(), ids=list(LARGE))
-@pytest.mark.parametrize("name", ["a.md.j2", "_article.md.j2", "within.md.j2"])
+IN_C = [
+    *(pytest.param("a.md.j2", *each, id=f"{what} in an article") for what, each in LARGE.items()),
+    pytest.param("_article.md.j2", *LARGE["a power"], id="a power around articles"),
+    pytest.param("within.md.j2", *LARGE["a list in a loop"], id="a list in a part of an article"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "why"), IN_C)
 def test_what_takes_all_time_or_memory_in_c_has_its_file_and_line(tmp_path, name, text, why):
     (tmp_path / "within.md.j2").write_text('{% include "a.md.j2" %}')
     inner = name.replace("within", "a")
@@ -203,7 +235,8 @@ def main():
         else:
             build(root / "mkdocs.yml", root / "site")
     except ReportError as error:
-        sys.exit(f"error: {error}")
+        print("error:", error, file=sys.stderr)
+        sys.exit(1)
     print("built")
 
 sys.exit(guarded(main))

@@ -431,30 +431,65 @@ def test_an_open_page_shows_a_mistake_and_reloads(project, browser):
         assert alert.count() == 0
 
 
-def test_the_command_ends_cleanly_with_pages_open(project):
+@contextmanager
+def command(project):
+    """The command in a process of its own: (its port, the process)."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = ["-m", "report", "serve", "--watch"]
+    words = ["-m", "report", "serve", "--watch"]
     process = subprocess.Popen(
-        [sys.executable, *command, "--project", project.root, "--port", str(port)],
+        [sys.executable, *words, "--project", project.root, "--port", str(port)],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    lines = []
     try:
-        for line in process.stderr:
-            lines.append(line)
-            if line.startswith("Serving"):
-                break
+        yield port, process
+    finally:
+        process.kill()
+
+
+def lines_until(process, beginning):
+    """What the command says up to a line with this beginning."""
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if line.startswith(beginning):
+            return lines
+    raise AssertionError(lines)
+
+
+def test_what_ends_the_process_is_shown_and_the_server_goes_on(project):
+    own = project.figures / "mine.py"
+    own.parent.mkdir()
+    own.write_text(FIGURE)
+    with article(project).open("a") as file:
+        file.write('\n{{ figure("mine") }}\n')
+    with command(project) as (port, process):
+        lines_until(process, "Serving")
+        for act, said in (("os._exit(0)", "status 0"), ("os.abort()", "SIGABRT")):
+            own.write_text(FIGURE + f"\nimport os\n{act}\n")
+            line = lines_until(process, "error: ")[-1]
+            assert f"figures/mine.py, line {FIGURE.count(chr(10)) + 3}: " in line and said in line
+            lines_until(process, f"Serving http://127.0.0.1:{port}/")
+            assert state(port)["error"] == line.removeprefix("error: ").rstrip()
+            assert WORD in ask(port, "/articles/one/")[2], "the last good site stays"
+            own.write_text(FIGURE)
+            lines_until(process, "rebuilt in")
+            assert state(port)["error"] == ""
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+
+
+def test_the_command_ends_cleanly_with_pages_open(project):
+    with command(project) as (port, process):
+        lines = lines_until(process, "Serving")
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as kept_open:
             kept_open.sendall(b"GET /.reload HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert kept_open.recv(100).startswith(b"HTTP/1.1 200")
             process.send_signal(signal.SIGINT)
             _, rest = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
     assert f"Serving http://127.0.0.1:{port}/, rebuilt when" in lines[-1]
     assert (process.returncode, "Traceback" in rest) == (130, False)
 
