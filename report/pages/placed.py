@@ -52,7 +52,7 @@ class PlacedFigure:
             for control in controls_for(self.figure, self.data, fixed)
             if control.param not in fixed
         ]
-        for state in defaults.states(controls):
+        for state in defaults.states(self.figure.name, controls):
             rows = self.figure.rows(self.data, **fixed, **state)
             fields.check(self.figure.name, panel.spec, rows)
             for table, records in rows.items():

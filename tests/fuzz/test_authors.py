@@ -243,6 +243,7 @@ def figures(draw):
 @examples(350)
 @given(figures())
 @example(MADE + "\n\ndef rows(data, **state):\n    return sys.modules\n")
+@example(MADE + "\n\ndef controls(data):\n    return [choices.Control('a', 'A', 0, 9**9, 0)]\n")
 def test_figures_of_anything(project, text):
     (project / "figures" / "mine.py").write_bytes(text.encode("utf-8", "surrogatepass"))
     one_sentence_or_sound(rendered, project, '\n{{ figure("mine") }}\n')

@@ -336,15 +336,16 @@ def place_of_rows(spec: Spec) -> str:
     return f"/{spec['usermeta']['report']['data']['url']}".partition(f"/{ROWS}/")[2]
 
 
-def states(controls: list[choices.Control | choices.Switch]) -> list[choices.State]:
+def states(figure: str, controls: list[choices.Control | choices.Switch]) -> list[choices.State]:
     """Every state that controls can be at: list of dict of param to value.
 
+    figure: its name, for the message
     raises: ReportError if there are more than `MOST_STATES`
     """
     count = number_of_states(controls)
     if count > MOST_STATES:
         raise ReportError(
-            f"the controls of this figure have {count:,} states, and "
+            f"figure {figure!r}: its controls have {count:,} states, and "
             f"{MOST_STATES:,} are the most that files are written for; take fewer controls."
         )
     return list(every_state(controls))

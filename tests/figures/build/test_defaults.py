@@ -55,15 +55,18 @@ def test_controls_say_where_rows_are_and_what_the_alt_text_adds(tmp_path, data):
     report = figure.chart(data, layer=2).to_dict()["usermeta"]["report"]
     assert report["data"]["url"] == "rows/{layer}-{head}.json"
     assert "layer 2, head 0" in figure.alt(data, layer=2)
-    assert len(defaults.states(figure.controls(data))) == data.layers * data.heads
+    assert len(defaults.states(figure.name, figure.controls(data))) == data.layers * data.heads
     with pytest.raises(ReportError, match="layer=9 is not allowed"):
         figure.chart(data, layer=9)
 
 
 def test_too_many_states_are_refused():
     many = [choices.Control(name, name, 0, 99, 0) for name in "abc"]
-    with pytest.raises(ReportError, match="have 1,000,000 states, and 4,096 are the most"):
-        defaults.states(many)
+    with pytest.raises(
+        ReportError,
+        match="figure 'mine': its controls have 1,000,000 states, and 4,096 are the most",
+    ):
+        defaults.states("mine", many)
 
 
 def test_rows_are_published_as_plain_numbers_and_text(data):
