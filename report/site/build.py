@@ -15,12 +15,12 @@ from mkdocs.utils import get_build_datetime
 
 from report import files
 from report.authored import guard
-from report.authored.boundary import authored, read_text
+from report.authored.boundary import MOST, authored, read_text
 from report.errors import ReportError, setup
 from report.site import child
 from report.site.protect import protect
 from report.site.sums import require_site, write_sums
-from report.text import lasting
+from report.text import lasting, shortened
 
 LEFT_OUT = "SITE_WITHOUT"
 """Variable of the environment that mkdocs.yml takes its `exclude_docs` from."""
@@ -109,7 +109,10 @@ def require_settings(config: Path) -> None:
             if key == "theme" and not (config.parent / ".theme").exists():
                 continue  # the first build writes it
             line = next((n for n, text in enumerate(lines, 1) if text.startswith(f"{key}:")), 1)
-            raise ReportError(f"{config}, line {line}: {key}: {' '.join(str(problem).split())}")
+            said = str(problem).strip().split("\n")  # of an extension, with a traceback within
+            said = [said[0], said[-1]] if any(part.startswith("  File") for part in said) else said
+            said = shortened(" ".join(" ".join(said).split()), MOST)
+            raise ReportError(f"{config}, line {line}: {key}: {said}")
     _require_end(settings, config.parent)
 
 

@@ -329,6 +329,7 @@ SETTINGS = [
     st.binary(max_size=4),
 )
 @example([("INHERIT", "!ENV HOME")], b"")
+@example([("markdown_extensions", "{toc: {a: 1}}")], b"")
 @example([("docs_dir", '"\\ud800"')], b"")
 def test_settings_of_anything(project, pairs, tail):
     config = project / "mkdocs.yml"
