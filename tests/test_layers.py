@@ -65,6 +65,7 @@ MAY_IMPORT = {
     "models/find/": LEAVES | {"models/gguf/"},
     "kinds/__init__": set(),
     "kinds/question": set(),
+    "kinds/*/__init__": set(),
     "kinds/*/question": LEAVES | {"inputs/", "models/find/", "kinds/question"},
     "study/": LEAVES | {"inputs/", "models/find/", "kinds/__init__"},
     # 2. checkpoint -> tensors -> numbers

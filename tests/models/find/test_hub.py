@@ -222,8 +222,7 @@ def test_an_environment_that_the_hubs_library_cannot_use_is_no_defect(variable, 
     run = """
 from report import __main__
 from report.models.find import names
-__main__.app = lambda: names.find("someone/model")
-__main__.main()
+__main__.main(lambda: names.find("someone/model"))
 """
     done = subprocess.run(
         [sys.executable, "-c", run], env=os.environ | given, capture_output=True, text=True

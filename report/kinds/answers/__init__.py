@@ -1,0 +1,1 @@
+"""Whether what conditions add helps the answer, measured apart: data.py, measure.py."""

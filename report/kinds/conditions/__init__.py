@@ -1,0 +1,1 @@
+"""Articles that compare conditions of prompts: data.py, findings.py, measure.py, question.py."""

@@ -1,0 +1,1 @@
+"""Effects over many generated sentences, measured apart: data.py, measure.py."""

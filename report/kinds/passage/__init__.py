@@ -1,0 +1,1 @@
+"""Articles about one passage: data.py, findings.py, measure.py, predicted.py, question.py."""

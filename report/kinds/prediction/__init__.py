@@ -1,0 +1,1 @@
+"""Articles about a prediction: data.py, findings.py, measure.py, pieces.py, question.py."""

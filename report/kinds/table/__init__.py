@@ -1,0 +1,1 @@
+"""Articles about a table: data.py, findings.py, measure.py, question.py."""
