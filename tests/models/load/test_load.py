@@ -194,11 +194,10 @@ def test_the_command_shows_where_an_error_came_from_when_it_is_asked_to(monkeypa
     def fail():
         raise ReportError("one sentence") from KeyError("lost https://a:secret@b.c/?t=secret")
 
-    monkeypatch.setattr(__main__, "app", fail)
     for asked in ("", "1"):
         monkeypatch.setenv(TRACEBACK, asked)
         with pytest.raises(SystemExit):
-            __main__.main()
+            __main__.main(fail)
         said = capsys.readouterr().err
         assert "one sentence" in said
         assert ("Traceback" in said and "KeyError: 'lost https://b.c/?…'" in said) == bool(asked)
