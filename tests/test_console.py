@@ -129,6 +129,7 @@ def test_nothing_is_said_in_any_other_way():
     assert +others == Counter({"typer.echo(__version__)": 1, "typer.echo(line)": 1})
 
 
+@pytest.mark.promise("terminal")
 @pytest.mark.parametrize("say", [Terminal().say, lambda text: say_error(ReportError(text))])
 def test_what_is_said_does_nothing_to_a_terminal_and_tells_no_secret(say, capsys):
     say(
@@ -140,6 +141,7 @@ def test_what_is_said_does_nothing_to_a_terminal_and_tells_no_secret(say, capsys
     assert "é 漢' of https://b.c/d?…." in said.replace("\n", " ")
 
 
+@pytest.mark.promise("terminal")
 @pytest.mark.parametrize("arguments", [["{}"], ["serve", "x", "{}"], ["check", "{}", "{}"]])
 def test_of_a_wrong_argument_no_secret_and_no_control_character_is_said(arguments):
     given = "\x1b[31mhttps://a:secret@b.c/d?t=secret"

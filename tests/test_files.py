@@ -147,6 +147,7 @@ def in_time():
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.promise("pipes")
 @pytest.mark.parametrize("kind", NO_FILES)
 @pytest.mark.parametrize(("name", "opens"), OPENS.values(), ids=list(OPENS))
 def test_what_is_no_file_is_named(tmp_path, monkeypatch, in_time, kind, name, opens):
@@ -160,6 +161,7 @@ def test_what_is_no_file_is_named(tmp_path, monkeypatch, in_time, kind, name, op
         read_bytes(path)
 
 
+@pytest.mark.promise("pipes")
 @pytest.mark.parametrize("kind", NO_FILES)
 def test_a_list_that_is_no_file_keeps_no_site(tmp_path, monkeypatch, in_time, kind):
     monkeypatch.chdir(tmp_path)
@@ -171,6 +173,7 @@ def test_a_list_that_is_no_file_keeps_no_site(tmp_path, monkeypatch, in_time, ki
     sums.require_site(site)
 
 
+@pytest.mark.promise("pipes")
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_file_in_place_of_a_folder_is_named_before_anything_is_built(tmp_path, name):
     path = tmp_path / name
@@ -186,6 +189,7 @@ def test_a_file_in_place_of_a_folder_is_named_before_anything_is_built(tmp_path,
 NO_LOCK = {"folder": os.mkdir, "link": device, "socket": listening}
 
 
+@pytest.mark.promise("pipes")
 @pytest.mark.parametrize("kind", NO_LOCK)
 def test_what_is_in_the_way_of_the_lock_is_named(tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)

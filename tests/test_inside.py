@@ -58,6 +58,7 @@ def test_plain_names_are_of_files_below_a_folder(tmp_path, name):
     assert files.inside(tmp_path, name) == tmp_path / name
 
 
+@pytest.mark.promise("plain-names")
 @examples(100)
 @given(st.text(max_size=12) | st.text("./a\\~\0\n", max_size=12))
 def test_a_name_that_is_plain_stays_in_its_folder(tmp_path_factory, name):
@@ -68,6 +69,7 @@ def test_a_name_that_is_plain_stays_in_its_folder(tmp_path_factory, name):
         assert path.is_relative_to(folder.resolve())
 
 
+@pytest.mark.promise("plain-names")
 @pytest.mark.parametrize("link", ["a", "a/b", "a/b/c.json"])
 @pytest.mark.parametrize("there", [True, False])
 def test_no_part_of_a_path_is_a_link(tmp_path, link, there):
@@ -115,6 +117,7 @@ def unchecked(monkeypatch):
 LISTED = ("../canary.json", "../../../../canary.json", "a/../../canary.json", "/canary.json")
 
 
+@pytest.mark.promise("plain-names")
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_the_schema_of_a_manifest_knows_no_file_elsewhere(folder, name):
     list_file(folder, name)
@@ -122,6 +125,7 @@ def test_the_schema_of_a_manifest_knows_no_file_elsewhere(folder, name):
         store.read_manifest(folder)
 
 
+@pytest.mark.promise("plain-names")
 @pytest.mark.parametrize("name", LISTED)
 def test_frozen_datasets_name_no_file_elsewhere(project, folder, tmp_path, unchecked, name):
     named = str(tmp_path / "canary.json") if name.startswith("/") else name
@@ -141,6 +145,7 @@ def test_frozen_datasets_name_no_file_elsewhere(project, folder, tmp_path, unche
     assert contents(tmp_path) == before
 
 
+@pytest.mark.promise("plain-names")
 @pytest.mark.parametrize("part", ["frozen/small", "frozen/small/{key}", "manifest", "dataset"])
 def test_frozen_datasets_are_no_links(project, folder, tmp_path, part):
     paths = {
@@ -162,6 +167,7 @@ def test_a_link_that_no_manifest_names_is_noticed(folder, tmp_path):
     assert whole.problems(folder, store.read_manifest(folder)) == ["more is in no manifest"]
 
 
+@pytest.mark.promise("plain-names")
 def test_freezing_writes_through_no_link(project, folder):
     measured = project.site_src / "datasets" / "small"
     shutil.move(project.frozen / "small", measured)
@@ -185,6 +191,7 @@ def test_names_in_datasets_that_files_are_named_after_are_plain(schema, name):
         validator(name)
 
 
+@pytest.mark.promise("plain-names")
 @pytest.mark.parametrize("key", ["files", "manifest"])
 def test_a_site_tells_of_no_file_elsewhere(project, tmp_path, key):
     """In provenance.json, by its schema."""
@@ -211,6 +218,7 @@ def test_a_figure_changes_to_no_specification_elsewhere(tmp_path, name):
         check._of_all_models(tmp_path / "a.json")
 
 
+@pytest.mark.promise("plain-names")
 @pytest.mark.parametrize("name", [*OUTSIDE, "below/x.safetensors"])
 def test_weights_lie_beside_their_index(tmp_path, name):
     path = tmp_path / "model.safetensors.index.json"
@@ -229,6 +237,7 @@ def test_a_revision_is_no_link(tmp_path):
         names.find(f"{tmp_path}/runs@step-2", ask=False)
 
 
+@pytest.mark.promise("plain-names")
 @pytest.mark.parametrize("said", ["../../../x", "main", "", None, "A" * 40])
 def test_what_the_hub_calls_a_commit_is_one(tmp_path, monkeypatch, said):
     """It becomes a part of the names of folders."""
@@ -252,6 +261,7 @@ def test_only_a_model_that_ships_has_a_card(name):
     assert lists._card({"name": "falcon-8x8", "weights_sha256": weights})
 
 
+@pytest.mark.promise("article-names")
 @pytest.mark.parametrize("name", ["../../x", "a/b", "a.b", "a b", "a\n"])
 def test_figures_of_an_article_have_plain_names(tmp_path, name):
     """They are parts of addresses and of names of files."""
@@ -263,6 +273,7 @@ def test_figures_of_an_article_have_plain_names(tmp_path, name):
         read_study(path)
 
 
+@pytest.mark.promise("article-names")
 @pytest.mark.parametrize(
     ("name", "near"),
     [("a\nb", "a-b"), ("a\x1b[2J", "a-2j"), ("A b", "a-b"), ("a.b", "a-b"), ("é", "")],
@@ -321,6 +332,7 @@ def linked(tmp_path):
     return put
 
 
+@pytest.mark.promise("site-files")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("place", PLACES)
 def test_no_link_brings_a_file_from_elsewhere_into_a_site(linked, place, way, monkeypatch):
@@ -342,6 +354,7 @@ def test_a_link_that_comes_while_a_project_is_watched_is_named(linked):
         rebuilder.rebuild(["site_src/a-link"])
 
 
+@pytest.mark.promise("site-files")
 @pytest.mark.parametrize("part", ["site_src", "templates/theme", "figures", "mkdocs.yml"])
 def test_a_part_of_a_project_that_lies_elsewhere_is_named_on_the_command_line(tmp_path, part):
     root = copy_project(tmp_path / "project", articles=False)
@@ -353,6 +366,7 @@ def test_a_part_of_a_project_that_lies_elsewhere_is_named_on_the_command_line(tm
     address.require_own_files(root / "mkdocs.yml", [str(tmp_path / "elsewhere")])
 
 
+@pytest.mark.promise("site-files")
 def test_links_inside_a_project_are_followed_and_those_of_editors_are_none(tmp_path):
     root = copy_project(tmp_path / "project", articles=False)
     (root / "site_src" / "same.md").symlink_to("about.md")
@@ -364,6 +378,7 @@ def test_links_inside_a_project_are_followed_and_those_of_editors_are_none(tmp_p
         address.require_own_files(root / "mkdocs.yml")
 
 
+@pytest.mark.promise("site-files")
 @pytest.mark.parametrize("key", ["docs_dir: site_src", "custom_dir: .theme"])
 def test_no_setting_has_a_folder_of_another_place_published(tmp_path, key):
     root = copy_project(tmp_path / "project", articles=False)
@@ -373,6 +388,7 @@ def test_no_setting_has_a_folder_of_another_place_published(tmp_path, key):
         address.require_own_files(root / "mkdocs.yml")
 
 
+@pytest.mark.promise("bounded-reading")
 @pytest.mark.parametrize(
     "name",
     [
@@ -392,6 +408,7 @@ def test_a_text_without_end_is_named_before_it_is_read(tmp_path, name):
     assert f"{name}: has 300.0 MB, and a text of its kind may have" in " ".join(done.stderr.split())
 
 
+@pytest.mark.promise("bounded-reading")
 def test_front_matter_and_datasets_have_an_end_too(tmp_path):
     article = tmp_path / "a.md.j2"
     article.write_text("---\n" + "key: value\n" * 120_000 + "---\n")
@@ -403,6 +420,7 @@ def test_front_matter_and_datasets_have_an_end_too(tmp_path):
         store.read(tmp_path / "manifest.json")
 
 
+@pytest.mark.promise("site-files")
 @pytest.mark.parametrize("target", ["index.html", "missing", "a", "."])
 def test_a_built_site_holds_no_link(tmp_path, target):
     site = small_site.write(tmp_path / "site")
@@ -411,6 +429,7 @@ def test_a_built_site_holds_no_link(tmp_path, target):
         check.check_site(site)
 
 
+@pytest.mark.promise("bounded-reading")
 @pytest.mark.parametrize("name", ["a/index.html", "own.css", "own.js", "robots.txt", "sitemap.xml"])
 def test_a_site_is_checked_in_bounded_memory(tmp_path, name):
     site = small_site.write(tmp_path / "site")

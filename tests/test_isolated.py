@@ -6,6 +6,8 @@ import pytest
 
 from report.text import END, ISOLATE_END, OPENS, all_isolated, isolated, shortened
 
+pytestmark = pytest.mark.promise("text-direction")
+
 
 @pytest.mark.parametrize("text", ["", "plain", "שלום", "a\u200fb", "👩\u200d👩", "\u2067abc\u2069"])
 def test_what_reorders_nothing_stays_as_it_is(text):

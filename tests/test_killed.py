@@ -22,6 +22,8 @@ from tests.fuzz.profile import LONG
 from tests.killing import order
 from tests.small import SETTINGS, write_publication
 
+pytestmark = pytest.mark.promise("killed-builds")
+
 
 @pytest.fixture(scope="module")
 def measure(run_children, falcon_folder, tmp_path_factory):
@@ -201,6 +203,7 @@ def on_pre_build(config):
 """Hook of MkDocs: it holds a file as long as it runs, longer than a test may take."""
 
 
+@pytest.mark.promise("killed-commands")
 def test_a_builder_ends_with_the_command_that_is_killed(tmp_path):
     """Else it writes on into a folder that the next command removes."""
     project = write_publication(tmp_path / "project")

@@ -15,6 +15,8 @@ from packaging.utils import canonicalize_name
 
 from tests.commands import ROOT
 
+pytestmark = pytest.mark.promise("locked-packages")
+
 LOCKS = ROOT / "locks"
 PARTS = ("site", "tools", "torch", "cuda")
 BLOCK = re.compile(
@@ -141,6 +143,7 @@ def pip(*arguments, folder):
     return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
 
+@pytest.mark.promise("packaged-models")
 def test_a_file_with_another_sum_is_not_installed(tmp_path):
     """As `make setup` installs: pip itself refuses what is not the file that was locked."""
     wheel = tmp_path / "altair-6.3.0-py3-none-any.whl"

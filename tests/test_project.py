@@ -51,6 +51,7 @@ def test_an_error_lets_the_next_one_in_and_other_projects_never_wait(project, tm
         pass
 
 
+@pytest.mark.promise("killed-commands")
 def test_what_a_killed_build_left_is_removed_and_nothing_else(project):
     left = [
         ".site.0123abcd.report.tmp/index.html",
@@ -83,6 +84,7 @@ def test_what_a_full_disk_left_of_a_name_in_the_list_is_no_part_of_the_next(proj
     assert page.read_text() == "two"
 
 
+@pytest.mark.promise("killed-builds")
 def test_after_a_power_cut_no_file_is_there_without_its_name_in_the_list(project, monkeypatch):
     """What is not synchronised may be lost; a file may keep the name that it was given."""
     listed, sure = project.root / files.LIST, {}
@@ -180,6 +182,7 @@ FOREIGN = {
 """Files of an author's that lie where the program writes or tidies up."""
 
 
+@pytest.mark.promise("replaces-own")
 def test_nothing_of_an_author_is_replaced_or_removed(run_children, falcon_folder, tmp_path):
     calls, expected = [], {}
     for number, (name, content) in enumerate(FOREIGN.items()):

@@ -82,6 +82,7 @@ def test_a_folder_that_is_taken_for_a_leftover_before_it_is_held_is_made_again(
     assert contents(tmp_path / "a").keys() == {"b"}
 
 
+@pytest.mark.promise("killed-commands")
 @pytest.mark.parametrize("name", ["a", "a[b]*.json"])
 @pytest.mark.parametrize("again", ["folder", "file", "equal file"])
 def test_what_a_killed_process_left_goes_when_it_is_written_again(tmp_path, name, again):
@@ -101,6 +102,7 @@ def test_what_a_killed_process_left_goes_when_it_is_written_again(tmp_path, name
     assert beside(tmp_path / name) == [other.name]
 
 
+@pytest.mark.promise("killed-commands")
 @pytest.mark.parametrize("how", ["by its name", "as its working folder"])
 def test_what_a_killed_process_left_goes_while_its_git_still_writes_there(
     tmp_path, monkeypatch, how

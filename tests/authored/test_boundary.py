@@ -14,6 +14,8 @@ from tests.authored.test_guard import FIGURE
 from tests.fuzz.refusals import tried
 from tests.unpainted import unpainted
 
+pytestmark = pytest.mark.promise("authors-files")
+
 HEADER = "---\ntitle: T\ndate: 2026-01-02\nauthor: A\nsummary: S\ncover: update_magnitude\n---\n"
 CHART = 'return altair.Chart(altair.NamedData("rows")).mark_bar().encode(x="a:Q", y="b:Q")'
 

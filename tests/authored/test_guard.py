@@ -11,6 +11,8 @@ from tests.site import unmeasured
 from tests.small import ARTICLE, write_corpus, write_publication
 from tests.unpainted import unpainted
 
+pytestmark = pytest.mark.promise("authors-files")
+
 FIGURE = '''"""How large a thing is."""
 import altair, ctypes, os, sys, time
 

@@ -85,6 +85,7 @@ def in_file(home):
     return {"HF_TOKEN": ""}
 
 
+@pytest.mark.promise("hub-token")
 @pytest.mark.parametrize(
     ("given", "command", "made", "failing"),
     [

@@ -120,6 +120,7 @@ def test_no_study_has_more_than_sixteen_lines_of_front_matter(run, project):
             assert len(study.header) <= MOST_LINES, study.name
 
 
+@pytest.mark.promise("killed-commands")
 @pytest.mark.parametrize("within", [True, False])
 def test_what_a_killed_command_left_is_removed(run, project, tmp_path, monkeypatch, within):
     monkeypatch.chdir(tmp_path)

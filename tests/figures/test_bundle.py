@@ -275,6 +275,7 @@ def test_an_unknown_article_is_answered_with_those_there_are(site, tmp_path):
         bundle(tmp_path, "hand")
 
 
+@pytest.mark.promise("killed-commands")
 def test_what_a_killed_bundle_left_is_removed(site, tmp_path):
     (tmp_path / ".hand.html.0123abcd.report.tmp").write_text("x")
     assert bundle(site, "hand", tmp_path).path.parent == tmp_path

@@ -115,6 +115,7 @@ HOSTILE = [*FORMULAS, "'=1", "'", '"', 'a"b', "a,b", "a\r\nb", "\u2028", "\0", "
 HOSTILE += ["\u202e", "{{ 7*7 }}", "", " =1", "1", "null", "🙂"]
 
 
+@pytest.mark.promise("saved-files")
 def test_csv_runs_no_formula_and_loses_no_text(page, address):
     page.goto(address)
     text = page.evaluate(

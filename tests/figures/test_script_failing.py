@@ -8,7 +8,7 @@ import pytest
 from tests.figures.live_page import ORDER, go_live, until
 from tests.figures.test_script_loading import open_above_the_figures
 
-pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
+pytestmark = [pytest.mark.browser, pytest.mark.first_visit, pytest.mark.promise("failing-figures")]
 
 NOT_FOUND = "<!doctype html><title>404</title><h1>Not found</h1>"
 

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from report.pages.citations import Citations
 from report.pages.render import _references
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried
+
+pytestmark = pytest.mark.promise("bibliography")
 
 PIECES = st.sampled_from(
     [

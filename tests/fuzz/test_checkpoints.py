@@ -33,6 +33,8 @@ from tests.fuzz.refusals import tried
 from tests.models import tiny_tokenizers
 from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
+pytestmark = pytest.mark.promise("damaged-checkpoints")
+
 TEXT = "The old lamp stood on the hill; the lamp was lit. " + "a" * 40 + "!"
 
 MEMORY = 300_000_000

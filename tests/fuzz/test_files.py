@@ -38,6 +38,7 @@ def read_or_refused(path, content):
         assert said.startswith(f"{path}: ")
 
 
+@pytest.mark.promise("damaged-datasets")
 @examples(150)
 @given(st.data())
 def test_bytes_that_were_changed(datasets, path, data):
@@ -45,6 +46,7 @@ def test_bytes_that_were_changed(datasets, path, data):
     read_or_refused(path, data.draw(damaged_bytes(store.dumps(whole).encode())))
 
 
+@pytest.mark.promise("damaged-datasets")
 @examples(400)
 @given(st.data())
 def test_values_that_were_changed(datasets, path, data):
@@ -52,6 +54,7 @@ def test_values_that_were_changed(datasets, path, data):
     read_or_refused(path, data.draw(damaged_json(whole)).encode())
 
 
+@pytest.mark.promise("damaged-datasets")
 @examples(150)
 @given(st.binary(max_size=300))
 @example(b"")

@@ -39,6 +39,7 @@ def files(path):
     return sorted(each.relative_to(path).as_posix() for each in path.rglob("*.json"))
 
 
+@pytest.mark.promise("changed-datasets")
 @examples(40)
 @given(st.data())
 def test_a_file_that_was_changed_is_noticed(whole, data):
@@ -64,6 +65,7 @@ def test_a_file_that_was_changed_is_noticed(whole, data):
         (path / name).write_bytes(content)
 
 
+@pytest.mark.promise("damaged-datasets")
 @examples(60)
 @given(st.data())
 def test_numbers_that_do_not_fit_are_noticed_though_checksums_are_right(whole, data):

@@ -150,6 +150,7 @@ FIELDS = ("title", "source", "x", "y")
 WHOLE = "\n".join(f"{key}: {value}" for key, value in GOOD.items())
 
 
+@pytest.mark.promise("front-matter")
 @examples(300)
 @given(headers())
 @example(BOMB)
@@ -196,6 +197,7 @@ def shown(text):
     return isolated(xml_text(text))
 
 
+@pytest.mark.promise("front-matter")
 @examples(60)
 @given(
     st.fixed_dictionaries(
@@ -227,6 +229,7 @@ def test_what_is_written_is_what_is_read(path, values):
         )
 
 
+@pytest.mark.promise("any-unicode")
 @examples(150)
 @given(st.lists(st.sampled_from(VALUES) | st.text(max_size=30), max_size=4), st.binary(max_size=20))
 @example([BOMB], b"")
@@ -244,6 +247,7 @@ def test_files_of_passages(path, values, tail):
             each.encode()
 
 
+@pytest.mark.promise("any-unicode")
 @examples(100)
 @given(
     st.sampled_from([".csv", ".tsv", ".json", ".jsonl"]), st.text() | st.binary(), st.integers(0, 3)

@@ -14,6 +14,8 @@ from tests.fuzz.test_checkpoints import WAYS, measured, with_little
 from tests.models import tiny_tokenizers
 from tests.models.gguf.written import Written, saved, tiny
 
+pytestmark = pytest.mark.promise("gguf")
+
 MADE = {
     "llama": ("llama/llama3-rope", tiny_tokenizers.llama2),
     "gpt2": ("gpt2", tiny_tokenizers.byte_level),

@@ -44,6 +44,7 @@ def loaded(request):
     return SimpleNamespace(tokenizer=request.param(), identity={"context": 4096})
 
 
+@pytest.mark.promise("any-unicode")
 @examples(60)
 @given(PASSAGES)
 @example("\0\0")

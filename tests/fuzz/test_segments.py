@@ -41,6 +41,7 @@ def as_segments(texts):
     return [Segment(f"part-{number}", text) for number, text in enumerate(texts)]
 
 
+@pytest.mark.promise("any-unicode")
 @examples(60)
 @given(TEXTS)
 @example(["a", "", "b"])
@@ -75,6 +76,7 @@ def test_every_token_lies_in_the_segment_that_it_begins_in(loaded, texts):
     assert align(found, found) == list(range(length))
 
 
+@pytest.mark.promise("any-unicode")
 @examples(60)
 @given(TEXTS, PASSAGES.map(whole), st.integers(0, 3))
 def test_what_a_filler_moves_is_found_where_it_went(loaded, texts, filler, place):

@@ -22,6 +22,7 @@ def site(tmp_path_factory):
     return small_site.write(tmp_path_factory.mktemp("small") / "site")
 
 
+@pytest.mark.promise("check-damage")
 @examples(200)
 @given(st.data())
 def test_a_bit_that_flips_and_a_file_that_is_gone_are_noticed(site, data):
@@ -33,6 +34,7 @@ def test_a_bit_that_flips_and_a_file_that_is_gone_are_noticed(site, data):
         assert name == sums.NAME or any(line.startswith(f"{name}: ") for line in told), what
 
 
+@pytest.mark.promise("check-links")
 @examples(25)
 @given(st.data())
 def test_whatever_a_listed_file_holds_is_a_finding_and_no_traceback(site, data):

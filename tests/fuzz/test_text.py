@@ -123,6 +123,7 @@ def as_browsers_read(value):
     return html.unescape("".join(f"&#{ord(character)};" for character in value))
 
 
+@pytest.mark.promise("same-text")
 @examples(200)
 @given(TEXTS)
 @example("\0")
@@ -137,6 +138,7 @@ def test_markdown_shows_the_text_and_makes_nothing_of_it(value):
     )
 
 
+@pytest.mark.promise("same-text")
 @examples(200)
 @given(TEXTS)
 def test_yaml_reads_the_text(value):
@@ -146,6 +148,7 @@ def test_yaml_reads_the_text(value):
     assert yaml.safe_load(line) == {"title": value}
 
 
+@pytest.mark.promise("same-text")
 @examples(200)
 @given(TEXTS)
 def test_xml_can_hold_the_text(value):
@@ -234,6 +237,7 @@ def with_texts(data, texts):
     return PassageData(data.path), told
 
 
+@pytest.mark.promise("same-text")
 @examples(60)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_tokens_of_any_text_are_read_as_they_were_and_shown(made, texts):
@@ -255,6 +259,7 @@ def test_tokens_of_any_text_are_read_as_they_were_and_shown(made, texts):
         assert "".join(shortened(token.label, 400).split()) in shown
 
 
+@pytest.mark.promise("same-text")
 @examples(4)
 @given(st.lists(TEXTS, min_size=4, max_size=6))
 def test_a_picture_of_tokens_of_any_text_is_svg(made, texts):

@@ -27,6 +27,7 @@ SENT = {
 """Name of a file -> how it begins, and what it goes on with."""
 
 
+@pytest.mark.promise("corpus-size")
 @pytest.mark.parametrize("name", SENT)
 def test_a_text_without_end_is_refused_before_it_fills_memory(tmp_path, monkeypatch, name):
     monkeypatch.setattr(corpora, "LARGEST", 10**5)
@@ -58,6 +59,7 @@ SECRET = (
 )
 
 
+@pytest.mark.promise("corpus-address")
 @pytest.mark.parametrize("file", SECRET)
 def test_no_page_and_no_message_repeats_a_password_or_a_signature(file, monkeypatch):
     """The title of a corpus stands on pages."""
@@ -77,6 +79,7 @@ def test_no_page_and_no_message_repeats_a_password_or_a_signature(file, monkeypa
     assert [text for text in shown if "secret" in text] == []
 
 
+@pytest.mark.promise("corpus-host")
 @pytest.mark.parametrize(
     ("file", "host"),
     [

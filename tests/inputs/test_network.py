@@ -22,6 +22,8 @@ from report.errors import ReportError
 from report.inputs import corpora, network
 from report.inputs.specs import CORPUS_ENDINGS, CorpusSpec
 
+pytestmark = pytest.mark.promise("local-corpora")
+
 TEXTS = b"The lamp was lit.\nAnn saw it.\n"
 
 
@@ -204,6 +206,7 @@ def test_what_cannot_be_watched_needs_allow_local(file, monkeypatch):
         len(corpus(file))
 
 
+@pytest.mark.promise("corpus-host")
 @pytest.mark.parametrize(
     ("file", "said"),
     [

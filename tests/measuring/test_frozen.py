@@ -240,6 +240,7 @@ def test_force_measures_and_leaves_them(root):
     assert measured(root)[0].state == "frozen"
 
 
+@pytest.mark.promise("changed-datasets")
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -271,6 +272,7 @@ def test_freezing_again_leaves_only_the_newest(root):
     assert measured(root)[0].state == "frozen"
 
 
+@pytest.mark.promise("replaces-own")
 @pytest.mark.parametrize("name", ["notes", "KEY"])
 def test_freezing_removes_nothing_of_an_author(root, name):
     """Beside the datasets it stays; among those that would go, it is named and all stays."""

@@ -339,6 +339,7 @@ def test_a_text_cannot_count_twice(task, loaded):
         gathering.add(first, half)
 
 
+@pytest.mark.promise("ambiguous-weights")
 def test_weights_of_zeros_are_said_and_recorded(task, loaded):
     one = task(8)
     piece = next(Gathering(one).pieces(apart=True))

@@ -261,6 +261,7 @@ NON_TRIGGERS = {
 }
 
 
+@pytest.mark.promise("changed-datasets")
 @pytest.mark.parametrize("name", TRIGGERS)
 def test_it_is_measured_again_and_why(asked, name):
     change, reason = TRIGGERS[name]

@@ -14,6 +14,8 @@ from report.study.study import read_study
 from tests.commands import ROOT
 from tests.documents import blocks
 
+pytestmark = pytest.mark.promise("bibliography")
+
 LIBRARY = r"""% a comment
 @string{tct = "Transformer Circuits Thread"}
 

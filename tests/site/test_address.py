@@ -67,6 +67,7 @@ NO_SETTINGS = {
 }
 
 
+@pytest.mark.promise("authors-files")
 @pytest.mark.parametrize(("text", "line"), NO_SETTINGS.values(), ids=list(NO_SETTINGS))
 def test_settings_that_cannot_be_read_are_one_sentence_with_their_line(tmp_path, text, line):
     config = tmp_path / "mkdocs.yml"
@@ -86,6 +87,7 @@ RUNS = {
 }
 
 
+@pytest.mark.promise("settings-tags")
 @pytest.mark.parametrize("inherited", [False, True])
 @pytest.mark.parametrize("value", RUNS.values(), ids=list(RUNS))
 def test_no_tag_in_settings_runs_code(tmp_path, value, inherited):
@@ -130,6 +132,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.promise("authors-files")
 @pytest.mark.parametrize(("text", "said"), TAKEN.values(), ids=list(TAKEN))
 def test_what_mkdocs_would_not_take_is_asked_before(tmp_path, monkeypatch, text, said):
     (tmp_path / "docs").mkdir()

@@ -17,6 +17,8 @@ from tests.serving import served
 from tests.site import small_site, unmeasured
 from tests.site.small_site import POLICY, checked
 
+pytestmark = pytest.mark.promise("page-elements")
+
 THERE = "https://elsewhere.example/x"
 
 ATTACKS = {

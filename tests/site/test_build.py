@@ -240,6 +240,7 @@ def test_a_domain_is_written_and_stays_until_another_comes(project, bare):
     assert arrived(bare)["CNAME"] == b"other.example.org"
 
 
+@pytest.mark.promise("publish-sums")
 @pytest.mark.parametrize("old", [b"plots.example.org\n", b"plots.example.org"])
 def test_a_clone_of_the_branch_passes_the_check(project, bare, tmp_path, old):
     """What publishing adds, for the host, is in the list that it pushes."""

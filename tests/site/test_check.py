@@ -20,6 +20,8 @@ from tests.figures import hand_made
 from tests.site import small_site
 from tests.site.small_site import ARTICLE, CONDITIONS, DATASETS, POLICY, checked
 
+pytestmark = pytest.mark.promise("check-links")
+
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
@@ -457,6 +459,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.promise("foreign-scripts", "no-other-host")
 @pytest.mark.parametrize("kind", DAMAGES)
 def test_damage_is_found_and_named(site, kind):
     damage, said = DAMAGES[kind]

@@ -26,7 +26,7 @@ from tests.figures.tools import TABLE, saved, tool
 from tests.serving import served
 from tests.site import hostile
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.promise("text-is-text")]
 
 ARTICLE = "articles/hostile/"
 TITLE, AUTHOR, SUMMARY, TAG = (
@@ -90,6 +90,7 @@ def test_the_command_that_checks_a_site_passes_it(built):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.promise("long-tokens")
 def test_every_token_is_whole_in_the_data(built):
     texts = [each["text"] for each in built.tokens]
     assert set(hostile.TOKENS) <= set(texts)
@@ -144,6 +145,7 @@ def test_on_every_page_it_does_nothing_and_breaks_no_layout(visit, built):
         assert page.evaluate(hostile.RAN) is None, name
 
 
+@pytest.mark.promise("text-direction")
 def test_the_test_of_directions_finds_what_is_turned_round(visit):
     page = visit("about/")
     assert page.evaluate(TURNED) == []
@@ -151,6 +153,7 @@ def test_the_test_of_directions_finds_what_is_turned_round(visit):
     assert page.evaluate(TURNED) == ["About"]
 
 
+@pytest.mark.promise("text-direction")
 def test_names_show_as_they_are_wherever_the_site_has_them(visit, built):
     page = visit()
     page.locator(".live-figure__seen").first.wait_for()
@@ -210,6 +213,7 @@ def test_tooltip_and_live_region_tell_every_token(visit, built):
     assert box["height"] < 400
 
 
+@pytest.mark.promise("long-tokens")
 def test_table_view_and_files_have_every_token(visit, built):
     page = visit()
     tool(page, 3, TABLE).click()
@@ -248,6 +252,7 @@ def harmless(svg):
                 assert value.startswith(("data:image/png", "#")), value
 
 
+@pytest.mark.promise("saved-files")
 def test_pictures_specifications_and_cards_are_what_they_claim(built):
     pictures = list(built.folder.glob("figures/*/*.svg"))
     assert len(pictures) > 20

@@ -10,7 +10,7 @@ from report.site.build import BUILDERS
 from tests.figures.live_page import until
 from tests.serving import served
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.promise("browser-storage")]
 
 KEYS = ("__palette", "__tabs", "__announce", "__consent", "__source", "__outdated")
 """All that Material for MkDocs and Zensical read."""

@@ -87,6 +87,7 @@ REPEATED = [
 ]
 
 
+@pytest.mark.promise("bounded-reading")
 @pytest.mark.parametrize("name", sorted(PATTERNS.keys() - OWN))
 def test_no_text_takes_quadratic_time(name):
     """A linear pattern takes milliseconds for each text, a quadratic one minutes."""

@@ -29,6 +29,7 @@ POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*
 RAN = "document.documentElement.dataset"
 
 
+@pytest.mark.promise("policy")
 def test_every_page_has_it_and_those_of_the_theme_have_the_same(built):
     found = {}
     for path in built.folder.rglob("*.html"):
@@ -42,6 +43,7 @@ def test_every_page_has_it_and_those_of_the_theme_have_the_same(built):
     assert {"index.html", "404.html", f"{ARTICLE}index.html"} <= found.keys()
 
 
+@pytest.mark.promise("under-the-policy", "no-other-host")
 def test_everything_that_readers_do_works_under_it(visit):
     page = visit("")
 
@@ -172,6 +174,7 @@ def test_without_a_policy_what_is_injected_would_do_harm(changed, elsewhere):
     assert INJECTED.keys() - marks(page) - set(asked) == set()
 
 
+@pytest.mark.promise("injected-code")
 def test_what_is_injected_into_a_page_does_nothing(changed, elsewhere):
     address, asked = elsewhere
     page, found = changed(harm(address))
@@ -204,6 +207,7 @@ EVALUATED = (
 )
 
 
+@pytest.mark.promise("policy")
 def test_text_is_never_evaluated(changed):
     """Not even by a script of the site itself."""
     page, found = changed("")
@@ -224,6 +228,7 @@ def test_text_is_never_evaluated(changed):
     assert page.evaluate(f"{RAN}.ran") is None
 
 
+@pytest.mark.promise("injected-code")
 def test_firefox_keeps_to_it_too(written, elsewhere, firefox):
     kinds = ("script", "module", "handler", "file", "picture", "style", "page")
     firefox.open(written(harm(elsewhere[0], *kinds)))

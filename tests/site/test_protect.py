@@ -45,6 +45,7 @@ def of(html):
     return html.split(f'<meta http-equiv="{NAME}" content="')[1].split('">')[0]
 
 
+@pytest.mark.promise("policy")
 def test_every_page_gets_one_and_the_same_with_the_hashes_of_the_themes_scripts(site):
     protect(site)
     written = {name: (site / name).read_text("utf-8") for name in PAGES}
@@ -66,6 +67,7 @@ def test_every_page_gets_one_and_the_same_with_the_hashes_of_the_themes_scripts(
         assert html.index(NAME) < html.index("<title>")
 
 
+@pytest.mark.promise("policy")
 def test_it_says_no_more_than_that():
     directives = dict(each.split(" ", 1) for each in policy(["'sha256-x'"]).split("; "))
     assert directives == {
@@ -85,6 +87,7 @@ def test_a_script_is_hashed_as_a_browser_reads_it():
     assert script_hash("a\r\nb") == script_hash("a\nb")
 
 
+@pytest.mark.promise("foreign-scripts")
 @pytest.mark.parametrize(
     "script",
     [

@@ -15,6 +15,8 @@ from tests.site.test_build import (  # noqa: F401
     site,
 )
 
+pytestmark = pytest.mark.promise("publish-exactly")
+
 ATTRIBUTES = {
     "ends of lines": "* text eol=crlf",
     "lines by their content": "* text=auto",

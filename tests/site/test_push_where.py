@@ -42,6 +42,7 @@ def refused(bare, message, *arguments, error=ReportError, **options):  # noqa: F
     return str(raised.value)
 
 
+@pytest.mark.promise("publish-exactly")
 @pytest.mark.parametrize("target", ["/etc/passwd", "missing", "index.html", "."])
 @pytest.mark.parametrize("name", ["a/link.txt", "linked.html"])
 def test_a_site_with_links_is_refused(site, project, bare, target, name):  # noqa: F811
@@ -51,12 +52,14 @@ def test_a_site_with_links_is_refused(site, project, bare, target, name):  # noq
         check_site(site)
 
 
+@pytest.mark.promise("publish-exactly")
 def test_a_repository_inside_the_site_is_refused(site, project, bare):  # noqa: F811
     """git would send a pointer to it in place of its files."""
     git(site / "a", "init", "-q")
     refused(bare, r"site: a/\.git belongs to a repository of git", site, project)
 
 
+@pytest.mark.promise("publish-exactly")
 def test_variables_of_git_send_nothing_elsewhere(
     tmp_path,
     site,  # noqa: F811
@@ -84,6 +87,7 @@ def test_variables_of_git_send_nothing_elsewhere(
     assert (done.remote, contents(trap)) == (str(bare), before)
 
 
+@pytest.mark.promise("publish-exactly")
 def test_settings_that_put_another_address_in_place_are_told(
     tmp_path,
     site,  # noqa: F811
@@ -102,6 +106,7 @@ def test_settings_that_put_another_address_in_place_are_told(
     assert git(bare, "for-each-ref") == ""
 
 
+@pytest.mark.promise("publish-exactly")
 @pytest.mark.parametrize("branch", ["refs/heads/x", "refs/tags/x", "refs/x"])
 def test_a_branch_is_named_without_what_git_puts_before_it(site, project, bare, branch):  # noqa: F811
     refused(bare, "without refs/heads/", site, project, branch=branch, error=UsageError)
@@ -120,6 +125,7 @@ WITH_PASSWORD = (
 )
 
 
+@pytest.mark.promise("site-address")
 @pytest.mark.parametrize("given", WITH_PASSWORD)
 def test_a_site_has_no_address_with_a_password_and_no_message_repeats_it(given):
     with pytest.raises(UsageError, match="SITE_URL: ") as raised:
@@ -131,6 +137,7 @@ def test_an_at_behind_the_host_is_no_user():
     assert address("https://example.org/@ann") == "https://example.org/@ann/"
 
 
+@pytest.mark.promise("site-address")
 @pytest.mark.parametrize("letter", [*"{}|^`<>\"'\\", *"\t\n\0\x7f\u00a0\u2028\u202e\u3000"])
 @pytest.mark.parametrize("form", ["https://example.org/{}/", "https://a{}b.org/"])
 def test_what_pages_might_take_for_code_is_no_part_of_an_address(form, letter):
@@ -143,17 +150,20 @@ def test_braces_in_an_address_are_told_as_part_of_it():
         address("https://example.org/{{7*7}}/")
 
 
+@pytest.mark.promise("site-address")
 def test_a_site_that_was_built_with_a_password_is_not_published(site, project, bare):  # noqa: F811
     link = f'<link rel="canonical" href="{ADDRESS.replace("//", "//ann:secret@")}">'
     written(site, {"index.html": link, "a/index.html": "", "404.html": ""})
     assert "secret" not in refused(bare, "SITE_URL: .*a user or a password", site, project)
 
 
+@pytest.mark.promise("site-address")
 @pytest.mark.parametrize("domain", ["ann:secret@example.org", "https://ann:secret@example.org/"])
 def test_a_password_in_a_domain_is_not_repeated(site, project, bare, domain):  # noqa: F811
     assert "secret" not in refused(bare, "DOMAIN: ", site, project, domain=domain)
 
 
+@pytest.mark.promise("terminal")
 @pytest.mark.parametrize(
     ("remote", "shown"),
     [
@@ -192,6 +202,7 @@ def test_what_is_shown_of_an_address_names_no_user(remote, shown):
     assert without_secrets(remote) == (shown or remote)
 
 
+@pytest.mark.promise("site-address")
 @pytest.mark.parametrize(
     "remote",
     [
@@ -214,6 +225,7 @@ def test_the_folder_of_a_user_who_is_unknown_is_no_remote(site, project, bare): 
     refused(bare, "cannot be reached, does not exist", site, project, "~nobody-here/repo.git")
 
 
+@pytest.mark.promise("empty-remote")
 @pytest.mark.parametrize("remote", ["", " "])
 def test_a_remote_that_is_empty_is_refused(site, project, bare, remote):  # noqa: F811
     refused(bare, "REMOTE: it is empty", site, project, remote, error=UsageError)
@@ -255,6 +267,7 @@ if {!r} in sys.argv:
 """
 
 
+@pytest.mark.promise("killed-commands")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_publish_that_is_killed_pushes_nothing_and_leaves_nothing(
     site,  # noqa: F811
@@ -320,6 +333,7 @@ def hosts(tmp_path):
         yield found, seen
 
 
+@pytest.mark.promise("remote-password")
 @pytest.mark.parametrize("by", ["address", "settings"])
 def test_a_password_is_in_no_argument_on_no_disk_and_told_its_host_alone(
     site,  # noqa: F811
@@ -351,6 +365,7 @@ def test_a_password_is_in_no_argument_on_no_disk_and_told_its_host_alone(
     assert not [p for p in (tmp_path / "home").iterdir() if "credentials" in p.name]
 
 
+@pytest.mark.promise("site-address")
 @pytest.mark.parametrize("remote", ["https://ann:secret@example.org/x.git", ""])
 def test_make_does_not_show_what_it_publishes_to(tmp_path, remote):
     (tmp_path / "bin").mkdir()

@@ -72,6 +72,7 @@ def said(port, request):
         return connection.makefile("rb").read()
 
 
+@pytest.mark.promise("serve")
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize(
     "path",
@@ -88,6 +89,7 @@ def test_what_is_not_in_the_folder_is_missing(port, capfd, method, path):
     assert capfd.readouterr() == ("", ""), "no traceback"
 
 
+@pytest.mark.promise("serve")
 @pytest.mark.parametrize("path", ["/\\\\b.org/%2e%2e", "/\\b.org/%2e%2e/a", "/a\\", "//b.org/../a"])
 def test_no_answer_leads_to_another_host(port, path):
     """A browser takes "/\\\\b.org" for the host b.org."""
@@ -103,6 +105,7 @@ def test_what_is_in_it_is_given_out(port):
     assert (status, headers["Location"]) == (301, "/a/?x=1")
 
 
+@pytest.mark.promise("serve")
 @examples(60)
 @given(st.binary(max_size=40).map(lambda path: path.replace(b"\n", b"").replace(b"\r", b"")))
 def test_any_path_is_answered(port, path):
@@ -119,6 +122,7 @@ def test_names_of_this_machine_are_answered(port, host):
     assert ask(port, "/", Host=host.format(port=port))[0] == 200
 
 
+@pytest.mark.promise("serve")
 @pytest.mark.parametrize(
     "host",
     [
@@ -139,6 +143,7 @@ def test_a_page_of_another_host_gets_nothing(port, host):
     assert PAGE.encode() not in body
 
 
+@pytest.mark.promise("serve")
 @pytest.mark.parametrize(
     "lines",
     [
@@ -152,6 +157,7 @@ def test_a_request_says_one_host(port, lines):
     assert said(port, lines + b"\r\n").startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.promise("serve")
 @pytest.mark.parametrize(
     "lines",
     [
@@ -245,6 +251,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.promise("serve")
 @pytest.mark.parametrize("asks", OTHERS.values(), ids=OTHERS)
 def test_another_page_does_not_learn_whether_there_is_a_file(port, asks):
     answers = {ask(port, path, **asks)[::2] for path in ("/", "/data.bin", "/missing")}
@@ -264,6 +271,7 @@ def test_a_reader_and_the_site_itself_are_answered(port, asks):
     assert ask(port, "/data.bin", Origin=f"http://127.0.0.1:{port}", **asks)[0] == 200
 
 
+@pytest.mark.promise("serve")
 @pytest.mark.parametrize("path", ["/", "/data.bin", "/missing", "/a"])
 @pytest.mark.parametrize("asks", [{}, {"Range": "bytes=0-1"}, {"Accept_Encoding": "gzip"}])
 def test_no_answer_may_be_shown_or_run_elsewhere(port, path, asks):
@@ -275,6 +283,7 @@ def test_no_answer_may_be_shown_or_run_elsewhere(port, path, asks):
     assert headers["Access-Control-Allow-Origin"] is None
 
 
+@pytest.mark.promise("serve")
 @pytest.mark.parametrize(
     ("name", "asks"),
     [("large.bin", {"Range": "bytes=1-"}), ("large.json", {"Accept-Encoding": "gzip"})],
@@ -296,6 +305,7 @@ def test_a_large_file_is_never_in_memory(site, port, name, asks):
         (site / name).unlink()
 
 
+@pytest.mark.promise("serve")
 def test_clients_that_say_nothing_get_no_threads_without_end(port):
     before = threading.active_count()
     with ExitStack() as opened:
@@ -310,6 +320,7 @@ def test_clients_that_say_nothing_get_no_threads_without_end(port):
             break
 
 
+@pytest.mark.promise("serve")
 def test_whoever_says_nothing_gives_way_to_a_reader(port):
     """As where a page in the browser has it connect to ever more names of this machine."""
     with ExitStack() as opened:
@@ -321,6 +332,7 @@ def test_whoever_says_nothing_gives_way_to_a_reader(port):
             assert ask(port, path)[0] == 200
 
 
+@pytest.mark.promise("serve")
 def test_a_reader_on_a_slow_line_gets_all_of_a_file(site, port, monkeypatch):
     """Only without any progress it is given up, however long the whole takes."""
     monkeypatch.setattr(Handler, "timeout", 2)

@@ -33,6 +33,7 @@ def small(tmp_path_factory):
     return small_site.write(tmp_path_factory.mktemp("small") / "site")
 
 
+@pytest.mark.promise("site-sums")
 def test_the_list_has_the_sum_of_every_file_but_itself(site):
     """As another program reads it, and sorted."""
     listed = (site / sums.NAME).read_text().splitlines()
@@ -56,6 +57,7 @@ def test_the_same_files_have_the_same_list(site, tmp_path):
     assert contents(copy) == contents(site)
 
 
+@pytest.mark.promise("check-damage")
 def test_every_flipped_bit_and_every_deleted_file_is_noticed(site):
     """In any file, the list included."""
     chance = random.Random(SEED)
@@ -74,6 +76,7 @@ def test_every_flipped_bit_and_every_deleted_file_is_noticed(site):
     assert sums.problems(site) == []
 
 
+@pytest.mark.promise("check-damage")
 @pytest.mark.parametrize("way", ["flip", "delete"])
 def test_the_check_itself_names_a_damaged_file_of_any_kind(small, way):
     chance = random.Random(SEED)
@@ -101,6 +104,7 @@ def listed(folder):
     return (folder / sums.NAME).read_bytes()
 
 
+@pytest.mark.promise("check-list")
 def test_files_that_are_there_and_not_listed_or_listed_and_not_there_are_told(folder):
     (folder / "b/c.txt").rename(folder / "b/d.txt")
     (folder / ".hidden").touch()
@@ -113,6 +117,7 @@ def test_files_that_are_there_and_not_listed_or_listed_and_not_there_are_told(fo
     ]
 
 
+@pytest.mark.promise("check-list")
 def test_a_missing_list_is_one_problem(folder):
     (folder / sums.NAME).unlink()
     (problem,) = sums.problems(folder)
@@ -122,6 +127,7 @@ def test_a_missing_list_is_one_problem(folder):
     assert problem == "SHA256SUMS: cannot be read (Is a directory)"
 
 
+@pytest.mark.promise("check-list")
 @pytest.mark.parametrize(
     ("damage", "said"),
     [

@@ -140,6 +140,7 @@ def state(port):
     return json.loads(ask(port, STATE)[2])
 
 
+@pytest.mark.promise("serve-watch")
 def test_a_change_is_served_and_a_mistake_shown_and_taken_away(project):
     with watching(project) as (port, said):
         first = state(port)
@@ -380,6 +381,7 @@ def test_the_script_comes_last(page, wanted):
     assert with_script(page, "7") == wanted % b'<script src="/.reload.js?built=7"></script>'
 
 
+@pytest.mark.promise("serve-watch")
 def test_only_a_server_that_watches_knows_the_script(measured):
     with served(measured / "site", Handler) as address:
         port = int(address.rstrip("/").rpartition(":")[2])
@@ -387,6 +389,7 @@ def test_only_a_server_that_watches_knows_the_script(measured):
         assert SCRIPT not in ask(port, "/")[2]
 
 
+@pytest.mark.promise("terminal")
 def test_what_stops_a_build_is_told_to_pages_as_on_the_terminal(capsys):
     class Broken:
         def rebuild(self, names):
@@ -398,6 +401,7 @@ def test_what_stops_a_build_is_told_to_pages_as_on_the_terminal(capsys):
     assert "\x1b" not in told.error and "secret" not in told.error
 
 
+@pytest.mark.promise("serve-watch")
 def test_a_page_of_another_host_is_told_nothing(measured):
     told = Told()
     told.failed("a secret")
@@ -460,6 +464,7 @@ def lines_until(process, beginning):
     raise AssertionError(lines)
 
 
+@pytest.mark.promise("authors-files")
 def test_what_ends_the_process_is_shown_and_the_server_goes_on(project):
     own = project.figures / "mine.py"
     own.parent.mkdir()

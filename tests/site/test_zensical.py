@@ -202,6 +202,7 @@ def test_every_figure_is_live_and_follows_the_palette(visit):
     assert ink(page, 1) != painted
 
 
+@pytest.mark.promise("under-the-policy")
 def test_everything_that_readers_do_works_under_its_policy(visit):
     page = visit()
 

@@ -7,6 +7,8 @@ from report.measuring.run import read, say_read
 from report.study.options import Options
 from report.study.study import read_study
 
+pytestmark = pytest.mark.promise("outside-files")
+
 ARTICLE = """---
 title: Small
 date: 2026-01-02
@@ -80,6 +82,7 @@ def test_files_of_the_project_are_read_by_any_of_their_names(write, tmp_path, mo
         assert read(read_study(write(f"passage: {way}"))).passage.text == "My own text."
 
 
+@pytest.mark.promise("local-corpora")
 def test_front_matter_cannot_allow_anything(write):
     for key in ("allow_local", "allow_file"):
         with pytest.raises(ReportError, match=f"unknown key '{key}'"):
@@ -88,6 +91,7 @@ def test_front_matter_cannot_allow_anything(write):
             read_study(write(f"corpus: {{file: a.txt, {key}: true}}"))
 
 
+@pytest.mark.promise("corpus-host")
 def test_where_a_corpus_is_fetched_from_is_said(write):
     said = []
     for line in ("corpus: https://host.example/t.txt", "corpus: t.txt", "table: cars"):
@@ -96,6 +100,7 @@ def test_where_a_corpus_is_fetched_from_is_said(write):
     assert said == ["small: its corpus is fetched from https://host.example/t.txt"]
 
 
+@pytest.mark.promise("local-corpora")
 def test_only_the_command_line_lets_a_corpus_be_local(write):
     article = write("corpus: http://127.0.0.1/t.txt")
     assert not read(read_study(article)).corpus.allow_local

@@ -126,6 +126,7 @@ def test_an_interrupted_run_ends_like_an_uninterrupted_one(
         assert torch.equal(tensor, expected[name]), name
 
 
+@pytest.mark.promise("killed-commands")
 def test_what_a_killed_run_left_is_removed_whatever_is_kept_now(books_folder, interrupted):
     left = [interrupted / f".{name}.0123abcd.report.tmp" for name in ("training.json", "step-2")]
     left[0].write_text("x")

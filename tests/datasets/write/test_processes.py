@@ -129,6 +129,7 @@ def test_nothing_runs_on_after_an_interruption():
         raise KeyboardInterrupt
 
 
+@pytest.mark.promise("killed-commands")
 @pytest.mark.parametrize("amid", ["nothing", "calls"])
 def test_the_processes_end_with_the_one_that_started_them(amid):
     """Also where it is killed, and cannot end them."""

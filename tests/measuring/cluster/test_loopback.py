@@ -13,6 +13,8 @@ from report.errors import ReportError
 from report.measuring.cluster import driver
 from tests.commands import ROOT
 
+pytestmark = pytest.mark.promise("ray-loopback")
+
 LISTENING = """
 import json, psutil
 from report.measuring.cluster.driver import connected

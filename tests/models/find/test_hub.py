@@ -144,6 +144,7 @@ def test_a_model_in_one_file_comes_whole(server, falcon_folder):
     assert all(torch.equal(original[k], v) for k, v in load_file(folder / SINGLE).items())
 
 
+@pytest.mark.promise("pickles")
 @pytest.mark.parametrize(
     ("authors", "said"),
     [
@@ -346,6 +347,7 @@ def test_alternatives_are_measured_from_the_cache_and_never_downloaded(server):
     assert server.downloaded() == []
 
 
+@pytest.mark.promise("remote-code")
 def test_code_comes_only_with_a_model_that_is_trusted(server, split, tmp_path):
     with_code = shutil.copytree(split, tmp_path / "with-code")
     (with_code / "modeling_own.py").write_text("")

@@ -71,6 +71,7 @@ def test_a_model_of_ollamas_is_measured_like_its_file(store, file):
     assert ours.identity == theirs.identity
 
 
+@pytest.mark.promise("gguf")
 @pytest.mark.parametrize(
     ("layers", "said"),
     [
@@ -101,6 +102,7 @@ def test_a_model_that_was_not_pulled_is_told_from_those_that_were(store, file):
     assert not names.is_here("ollama:tinny")
 
 
+@pytest.mark.promise("gguf")
 @pytest.mark.parametrize(
     "name", ["", "../x", "a/../b", "a:b:c", "/etc/passwd", "a//b", "x\0", "a b", "-x", "a/b/c/d"]
 )

@@ -11,6 +11,8 @@ from report.models.find import known, names
 from tests import packaged
 from tests.commands import ROOT
 
+pytestmark = pytest.mark.promise("packaged-models")
+
 (NAME, *_) = known.packaged()
 PRESET = known.packaged()[NAME]
 

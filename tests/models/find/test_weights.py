@@ -230,6 +230,7 @@ def test_a_name_with_a_number_of_any_length_is_of_no_layer():
     assert weights.first_layers([f"h.{'9' * 5000}.w"], 2) == [f"h.{'9' * 5000}.w"]
 
 
+@pytest.mark.promise("weight-headers")
 @pytest.mark.parametrize("shape", [[10**4000] * 20, [0, 2**63], [1] * 65, [2**62] * 3000])
 def test_sizes_that_no_tensor_has_are_refused_before_they_are_multiplied(tmp_path, shape):
     header(tmp_path / SINGLE, a={"dtype": "F32", "shape": shape, "data_offsets": [0, 0]})

@@ -12,6 +12,8 @@ from report.models.gguf.header import read_header
 from tests.fuzz.refusals import tried
 from tests.models.gguf import raw
 
+pytestmark = pytest.mark.promise("gguf")
+
 DATA = bytes(64)
 ONE = raw.tensor("a.weight", [16])
 FAR = 1 << 62

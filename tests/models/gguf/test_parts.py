@@ -12,6 +12,8 @@ from tests.fuzz.refusals import tried
 from tests.models import tiny_tokenizers
 from tests.models.gguf.written import Written, add, add_tokenizer, finish, saved, tiny
 
+pytestmark = pytest.mark.promise("gguf")
+
 COUNT = 3
 
 

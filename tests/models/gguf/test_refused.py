@@ -13,6 +13,8 @@ from tests.fuzz.refusals import tried
 from tests.models import tiny_tokenizers
 from tests.models.gguf.written import Written, saved, tiny
 
+pytestmark = pytest.mark.promise("gguf")
+
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):

@@ -383,6 +383,7 @@ def test_weights_that_are_no_tensor_of_their_own_are_refused(family, ending, nam
         refused(tmp_path / "it", named, **way)
 
 
+@pytest.mark.promise("model-folder")
 @pytest.mark.parametrize("base", ["folder", "packed"])
 def test_an_adapter_alone_is_merged_into_its_model(base, tmp_path):
     model = families.tiny("llama" if base == "folder" else "qwen3")

@@ -45,6 +45,7 @@ class Bomb:
         return os.system, (f"touch {self.path}",)
 
 
+@pytest.mark.promise("pickles")
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.ckpt", "weights.pkl"])
 def test_pickles_are_refused_and_never_opened(folder, tmp_path, name):
     ran = tmp_path / "ran"
@@ -62,6 +63,7 @@ def test_pickles_are_refused_and_never_opened(folder, tmp_path, name):
     assert not ran.exists()
 
 
+@pytest.mark.promise("remote-code")
 @pytest.mark.parametrize("where", ["config.json", "tokenizer_config.json"])
 @pytest.mark.parametrize("known", [True, False])
 def test_code_that_a_model_brings_along_is_not_run(folder, tmp_path, where, known):
@@ -85,6 +87,7 @@ def test_code_that_a_model_brings_along_is_not_run(folder, tmp_path, where, know
         assert loaded is None or type(loaded.tokenizer).__name__ != "Own"
 
 
+@pytest.mark.promise("remote-code")
 def test_trusting_one_model_does_not_run_the_code_of_another(folder):
     classes = {"AutoModelForCausalLM": "someone/else--modeling.Evil"}
     change_config(folder, model_type="own", auto_map=classes)
@@ -95,6 +98,7 @@ def test_trusting_one_model_does_not_run_the_code_of_another(folder):
     )
 
 
+@pytest.mark.promise("kernels")
 @pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
 def test_kernels_from_the_hub_are_not_fetched(folder, key):
     change_config(folder, **{key: "someone/kernel"})
@@ -109,6 +113,7 @@ def outside(folder, name):
     return elsewhere / name
 
 
+@pytest.mark.promise("model-folder")
 @pytest.mark.parametrize(
     "name", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 )
@@ -119,6 +124,7 @@ def test_a_link_that_leads_out_of_the_folder_is_refused(folder, name, way):
     refused(folder, rf"model folder 'copy': {name} is a link that leads out of the folder")
 
 
+@pytest.mark.promise("model-folder")
 def test_folders_and_links_that_lead_out_of_the_folder_are_refused(folder, tmp_path):
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "secret.py").write_text("")
@@ -140,6 +146,7 @@ def test_links_inside_the_folder_and_a_link_to_the_folder_are_followed(folder, t
     assert load_model(tmp_path / "link").identity["name"] == "copy"
 
 
+@pytest.mark.promise("model-folder")
 def test_a_commit_in_the_cache_of_hugging_face_tools_is_links_to_its_blobs(folder, tmp_path):
     repository = tmp_path / "hub" / "models--someone--tiny"
     snapshot = repository / "snapshots" / ("5eed" * 10)
@@ -153,6 +160,7 @@ def test_a_commit_in_the_cache_of_hugging_face_tools_is_links_to_its_blobs(folde
     refused(snapshot, r"extra\.json is a link that leads out of the folder")
 
 
+@pytest.mark.promise("model-folder")
 @pytest.mark.parametrize(
     "file",
     [
@@ -209,6 +217,7 @@ def test_a_name_that_has_two_values_is_named(folder, name):
         refused(folder, f"'copy/{name}' .*the name 'own' comes twice")
 
 
+@pytest.mark.promise("model-folder")
 @pytest.mark.parametrize("revision", ["..", "../copy", "/etc", "step-1/../../copy", ""])
 def test_revisions_elsewhere_are_refused(folder, revision):
     runs = folder.parent / "runs"
@@ -246,6 +255,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.promise("weight-headers")
 @pytest.mark.parametrize("name", HEADERS)
 def test_headers_that_do_not_fit_their_file_are_refused(tmp_path, name):
     path = tmp_path / "model.safetensors"
@@ -258,6 +268,7 @@ def test_headers_that_do_not_fit_their_file_are_refused(tmp_path, name):
         weights.read_header(path)
 
 
+@pytest.mark.promise("weight-headers")
 @pytest.mark.parametrize("length", [0, 1, 2**31, 10**9, 2**63 - 1, 2**64 - 1])
 def test_a_header_of_any_length_takes_no_memory(folder, length):
     path = folder / "model.safetensors"
@@ -270,6 +281,7 @@ def test_a_header_of_any_length_takes_no_memory(folder, length):
         tracemalloc.stop()
 
 
+@pytest.mark.promise("damaged-checkpoints")
 @examples(80)
 @given(st.data())
 def test_damaged_weights_are_refused_or_the_same(falcon_folder, tmp_path_factory, data):
@@ -299,6 +311,7 @@ SIZES = {
 }
 
 
+@pytest.mark.promise("weight-headers")
 @pytest.mark.parametrize("key", SIZES)
 @pytest.mark.parametrize("inside", [False, True])
 def test_sizes_that_no_model_has_are_refused_before_anything_is_built(folder, key, inside):
@@ -307,6 +320,7 @@ def test_sizes_that_no_model_has_are_refused_before_anything_is_built(folder, ke
     refused(folder, rf"{key} is", layers=1)
 
 
+@pytest.mark.promise("weight-headers")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -331,6 +345,7 @@ def test_sizes_that_the_weights_do_not_have_are_refused_before_memory_is_asked_f
     refused(folder, said, **way)
 
 
+@pytest.mark.promise("damaged-checkpoints")
 @pytest.mark.parametrize("way", [{}, {"layers": 1}, {"layer_by_layer": True}], ids=str)
 def test_tables_that_are_no_weights_are_refused_before_memory_is_asked_for(tmp_path, way):
     folder = save(families.tiny("gptj"), tmp_path / "copy")
@@ -339,6 +354,7 @@ def test_tables_that_are_no_weights_are_refused_before_memory_is_asked_for(tmp_p
     refused(folder, r"asks for [\d,]+ bytes of tables beside its [\d,]+ weights, most of", **way)
 
 
+@pytest.mark.promise("damaged-checkpoints")
 @pytest.mark.parametrize("way", [{}, {"layers": 1}], ids=str)
 @pytest.mark.parametrize(
     ("change", "said"),
@@ -366,6 +382,7 @@ def split(pattern):
     return kind | {"pattern": {"Regex": pattern}}
 
 
+@pytest.mark.promise("tokenizers")
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", r"(\w+\s?)*;$"])
 def test_a_pattern_that_exhausts_its_engine_is_one_sentence(folder, capfd, pattern):
     change_tokenizer(folder, pre_tokenizer=split(pattern))
@@ -377,6 +394,7 @@ def test_a_pattern_that_exhausts_its_engine_is_one_sentence(folder, capfd, patte
     assert capfd.readouterr().err == "", "the user sees Rust's panic"
 
 
+@pytest.mark.promise("tokenizers")
 def test_a_pattern_that_takes_long_is_one_sentence_in_time(folder, monkeypatch):
     change_tokenizer(folder, pre_tokenizer=split("(a+){5}!|a"))
     loaded = load_model(folder)
@@ -392,6 +410,7 @@ def replaced(content, times):
     return [dict(step) for _ in range(times)]
 
 
+@pytest.mark.promise("tokenizers")
 @pytest.mark.parametrize(("content", "times"), [("aa", 40), ("a" * 1000, 4)])
 def test_texts_that_double_and_double_are_refused_before_one_is_read(folder, content, times):
     steps = {"type": "Sequence", "normalizers": replaced(content, times)}
@@ -434,6 +453,7 @@ GROWING = {
 LISTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders"}
 
 
+@pytest.mark.promise("tokenizers")
 @pytest.mark.parametrize(("part", "steps"), GROWING.values(), ids=GROWING)
 def test_no_step_of_a_tokenizer_makes_texts_much_longer(folder, part, steps):
     """Some of these took all memory, which ends the process, as no library can raise that."""
@@ -450,6 +470,7 @@ def test_tokens_that_are_drawn_by_chance_are_refused(folder):
     )
 
 
+@pytest.mark.promise("damaged-checkpoints")
 @examples(12)
 @given(st.data())
 def test_damaged_settings_are_one_sentence(falcon_folder, tmp_path_factory, data):
@@ -464,6 +485,7 @@ def test_damaged_settings_are_one_sentence(falcon_folder, tmp_path_factory, data
     shutil.rmtree(folder.parent)
 
 
+@pytest.mark.promise("chat-templates")
 @pytest.mark.parametrize(
     "template",
     [
@@ -482,6 +504,7 @@ def test_a_chat_template_reaches_nothing(template):
     assert answer.keys() == {"error"} or answer["text"] == ""
 
 
+@pytest.mark.promise("chat-templates")
 @pytest.mark.parametrize(
     ("template", "seconds"),
     [
@@ -511,6 +534,7 @@ PLACES = {
 """Name of a weight -> the ways of loading that use it."""
 
 
+@pytest.mark.promise("not-finite")
 @pytest.mark.parametrize("value", [math.nan, math.inf, -3e38])
 @pytest.mark.parametrize(
     ("name", "way"), [(name, way) for name, ways in PLACES.items() for way in ways]
@@ -546,6 +570,7 @@ def test_what_chooses_experts_is_looked_at_though_it_is_no_parameter(tmp_path, w
         assert (f"the weight '{name}' holds numbers from nan" in (said or "")) == refused_, said
 
 
+@pytest.mark.promise("not-finite")
 def test_what_overflows_after_the_last_attention_is_told(folder):
     last = json.loads((folder / "config.json").read_text())["num_hidden_layers"] - 1
     name = f"transformer.h.{last}.mlp.dense_"
@@ -559,6 +584,7 @@ def test_what_overflows_after_the_last_attention_is_told(folder):
     assert "after its last layer the hidden state is NaN or infinite" in said
 
 
+@pytest.mark.promise("bounded-reading")
 @pytest.mark.parametrize(
     "name",
     [

@@ -101,6 +101,7 @@ def test_a_part_that_the_architecture_does_not_have_is_refused(name, way, tmp_pa
 QUERY, LAST = "model.layers.0.self_attn.q_proj.weight", "model.norm.weight"
 
 
+@pytest.mark.promise("ambiguous-weights")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     "name", [QUERY[6:], f"model.{QUERY}", f"module.{QUERY}", f"_orig_mod.{QUERY}"]
@@ -111,6 +112,7 @@ def test_two_names_of_one_tensor_are_refused(name, way, tmp_path):
     refused(folder, f"hold '{QUERY}' twice, as '.*{QUERY[6:]}' and as '.*{QUERY[6:]}'", **way)
 
 
+@pytest.mark.promise("ambiguous-weights")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int64, torch.bool])
 def test_whole_numbers_in_place_of_weights_are_refused(dtype, way, tmp_path):
@@ -126,6 +128,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.promise("ambiguous-weights")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("said", DAMAGES)
 def test_a_file_that_the_index_does_not_fit_or_of_zeros_is_refused(said, way, tmp_path):

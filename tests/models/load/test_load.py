@@ -190,6 +190,7 @@ def test_an_error_that_nothing_expects_is_one_sentence_that_names_its_place(fold
         assert isinstance(caught.value.__cause__, KeyError)
 
 
+@pytest.mark.promise("terminal")
 def test_the_command_shows_where_an_error_came_from_when_it_is_asked_to(monkeypatch, capsys):
     def fail():
         raise ReportError("one sentence") from KeyError("lost https://a:secret@b.c/?t=secret")

@@ -16,6 +16,8 @@ from report import families
 from report.models.load.stated import read_config
 from tests.fuzz.refusals import tried
 
+pytestmark = pytest.mark.promise("config-sizes")
+
 LLAMA_ROPE = {
     "factor": 8.0,
     "high_freq_factor": 4.0,

@@ -16,6 +16,8 @@ from report.models.quantised.methods import packing
 from tests.models.checkpoints import change_config, change_weights, refused, save
 from tests.models.quantised.written import FORMATS, MXFP4, single
 
+pytestmark = pytest.mark.promise("packed-weights")
+
 NAME = "layers.0.q_proj"
 FORMS = {**FORMATS, "mxfp4": MXFP4}
 
