@@ -170,6 +170,7 @@ NOTHING = {
     "falcon/rotary-multi-query": ["transformer.h.0.self_attention.rotary.inv_freq"],
     "bert/encoder": ["bert.pooler.dense.weight", "cls.seq_relationship.weight"],
     "roberta": ["roberta.embeddings.position_ids", "roberta.pooler.dense.weight"],
+    "deberta_v2": ["mask_predictions.dense.weight"],
     "qwen3": ["mtp.layers.0.mlp.up_proj.weight", "model.mtp_layers.0.mlp.up_proj.weight"],
     "deepseek_v3/default": ["model.layers.3.eh_proj.weight", "model.layers.3.mlp.w.weight"],
 }

@@ -62,6 +62,13 @@ def test_nothing_is_asked_of_the_network(falcon_folder, monkeypatch):
     assert asked == []
 
 
+@pytest.mark.parametrize("way", [{}, {"layers": 1}])
+def test_a_model_runs_with_sdpa_though_its_config_names_eager(folder, way):
+    """Falcon's eager attention counts ALiBi twice."""
+    change_config(folder, _attn_implementation="eager")
+    assert load_model(folder, **way).model.config._attn_implementation == "sdpa"
+
+
 def test_loading_leaves_the_settings_of_transformers_alone(falcon_folder, capfd):
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
     load_model(falcon_folder)
