@@ -73,6 +73,16 @@ def test_what_the_page_about_upgrades_names_is_there(names, modules, tests):
     assert tests and all((ROOT / test).is_file() for test in tests)
 
 
+def test_the_files_on_the_ways_through_the_code_have_the_functions_that_are_named():
+    text = (PAGES / "paths.md").read_text("utf-8")
+    text, seen, above = text.partition("## ")[2], [], ""
+    for path, name in re.findall(r"`([\w/]+\.\w+)`|`(\w+)`", text):
+        above = (PACKAGE / path).read_text("utf-8") if path else above
+        assert path or re.search(rf"\b{name}\b", above), name
+        seen.append(path)
+    assert len({*seen}) > 40
+
+
 def test_the_words_of_the_code_are_in_the_modules_that_are_named():
     """In any form: as a name, or in what a docstring says."""
     text = (PAGES / "code-words.md").read_text("utf-8")
