@@ -92,3 +92,12 @@ def test_the_words_of_the_code_are_in_the_modules_that_are_named():
     for words, modules in rows:
         held = "".join((PACKAGE / module).read_text("utf-8").lower() for module in modules)
         assert [word for word in words if not re.search(word.replace("-", "."), held)] == []
+
+
+def test_what_contributing_names_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    paths = re.findall(r"`((?:report|tests|training|templates|site_src|benchmarks)/[^`]*)`", text)
+    named = [path for path in (*links, *paths) if not re.search(r"[A-Z<]|/that/", path)]
+    assert len(named) > 30
+    assert [path for path in named if not (ROOT / path).exists()] == []
