@@ -14,7 +14,7 @@ from tests.documents import DOCS
 
 PAGE = DOCS / "developers" / "promises.md"
 
-ROW = re.compile(r"^\| `([a-z-]+)` \| (.+?) \| (.*?) ?\|$", re.MULTILINE)
+ROW = re.compile(r"^\| `([a-z-]+)` (.+?) \| (.*?) ?\|$", re.MULTILINE)
 """The name of a promise, the promise, and its tests."""
 
 
@@ -51,7 +51,7 @@ def page() -> str:
         for file, names in tests[match[1]].items():
             sentences = [name.removeprefix("test_").replace("_", " ") for name in names]
             files.append(f"`{file}`" + (": " if names else "") + "; ".join(sentences))
-        return f"| `{match[1]}` | {match[2]} | {'<br>'.join(files)} |"
+        return f"| `{match[1]}` {match[2]} | {'<br>'.join(files)} |"
 
     return ROW.sub(row, PAGE.read_text("utf-8"))
 

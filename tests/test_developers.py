@@ -13,8 +13,8 @@ PAGES = DOCS / "developers"
 UPGRADES = (PAGES / "upgrades.md").read_text("utf-8")
 
 ROWS = [
-    tuple(re.findall(r"`([^`]+)`", cell) for cell in row)
-    for row in re.findall(r"^\| (`.+?) \| (.+?) \| .+ \| (.+?) \|$", UPGRADES, re.MULTILINE)
+    tuple(re.findall(r"`([^`]+)`", part) for part in parts)
+    for parts in re.findall(r"^- (`.+) in (`.+?): .+ Noticed by (.+)\.$", UPGRADES, re.MULTILINE)
 ]
 """(names of libraries, modules, tests) of the page on upgrades."""
 
