@@ -37,14 +37,14 @@ FUNCTIONS = (
 class ArticleFigures:
     """Collects the figures of one article while its template is rendered, and numbers them."""
 
-    def __init__(self, study: Study, data: Data, kept: Drawn | None = None):
-        self.study, self.data, self.kept = study, data, kept or Drawn()
-        self.own = own_figures(study)
+    def __init__(self, study: Study, data: Data, cache: Drawn | None = None):
+        self.study, self.data, self.cache = study, data, cache or Drawn()
+        self.figures_folder = own_figures(study)
         self.citations = Citations(study.template.parent)
         self.placed: list[PlacedFigure] = []
         self.announced: list[str] | None = None
         """Names of all figures of the article; None while they are being counted."""
-        self.found = ""
+        self.conclusion = ""
         """What the article found, in a sentence or two; see `finding`."""
         self.cover_name = ""
         """The figure that stands for the article, if not that of its front matter; see `cover`."""
@@ -67,7 +67,7 @@ class ArticleFigures:
         raises: ReportError if no figure has that name
         """
         data = data or self.data
-        return figure_for(name, data, self.own).left_out(data)
+        return figure_for(name, data, self.figures_folder).left_out(data)
 
     def figure(
         self, name: str, key: str | None = None, data: Data = None, **state: int | str
@@ -92,7 +92,7 @@ class ArticleFigures:
                 f"figure {key!r} is placed twice; refer to it by ref({key!r}), or give it another "
                 "key."
             )
-        figure = figure_for(name, data, self.own)
+        figure = figure_for(name, data, self.figures_folder)
         if reason := defaults.other_kind(figure, type(data)):
             raise ReportError(f"figure {name!r} cannot be placed here: {reason}")
         reason = figure.left_out(data)
@@ -139,24 +139,24 @@ class ArticleFigures:
         number = self.announced.index(name) + 1
         return Markup('<a class="figure-ref" href="#fig-{0}">Figure {0}</a>').format(number)
 
-    def term(self, key: str, shown: str | None = None) -> Markup:
+    def term(self, key: str, text: str | None = None) -> Markup:
         """`{{ term("head", "heads") }}`: a word whose meaning shows beside it, and in the glossary.
 
-        shown: what stands in the text, if not the term's name
+        text: what stands in the text, if not the term's name
         raises: ReportError if the glossary has no such term
         """
         entry = term(key)
         address = f"{ROOT}glossary/#{entry.anchor}"
-        return Markup('<a class="term" href="{}">{}</a>').format(address, shown or entry.word)
+        return Markup('<a class="term" href="{}">{}</a>').format(address, text or entry.word)
 
-    def cite(self, *keys: str, shown: str | None = None) -> Markup | str:
+    def cite(self, *keys: str, text: str | None = None) -> Markup | str:
         """`{{ cite("xiao2023") }}`: "(Xiao et al., 2023)", a link into the list at the end.
 
         keys: of entries in `references.bib` beside the articles
-        shown: what stands in the text instead, for one work: `cite("xiao2023", shown="Xiao")`
+        text: what stands in the text instead, for one work: `cite("xiao2023", text="Xiao")`
         raises: ReportError if there is no such entry, or it cannot be shown
         """
-        return self.citations.cite(keys, shown)
+        return self.citations.cite(keys, text)
 
     def finding(self, picture: Markup | str = "", *, caller: Callable[[], str]) -> str:
         """`{% call finding(figure("attention_map")) %}…{% endcall %}`: what the article found, in a
@@ -167,10 +167,10 @@ class ArticleFigures:
 
         raises: ReportError if it is called twice
         """
-        if self.found:
+        if self.conclusion:
             raise ReportError("finding() is called twice; an article says once what it found.")
-        self.found = re.sub("[ \\n]+", " ", caller()).strip()
-        return opening(self.found, str(picture))
+        self.conclusion = re.sub("[ \\n]+", " ", caller()).strip()
+        return opening(self.conclusion, str(picture))
 
     def cover(self, name: str) -> str:
         """`{{ cover("attention_map") }}`: the figure that stands for the article.
@@ -187,12 +187,12 @@ class ArticleFigures:
         self.cover_name = name
         return ""
 
-    def live(self, said: str) -> Markup:
+    def live(self, text: str) -> Markup:
         """`{{ live("Move the sliders.") }}`: a text that is true only where figures can be used.
 
         It is left out on paper and without JavaScript, so the prose must be whole without it.
         """
-        return Markup('<span class="live-only">{}</span>').format(said)
+        return Markup('<span class="live-only">{}</span>').format(text)
 
     def passage(self) -> Markup:
         """`{{ passage() }}`: the tokens of the passage, each with index and id on hover."""
@@ -210,9 +210,11 @@ class ArticleFigures:
     def _drawn(self, key, figure, data, controls):
         def draw():
             both = drawn(key, figure, data, controls)
-            return [[with_rows(panel, data, self.study.name) for panel in some] for some in both]
+            return [
+                [with_rows(panel, data, self.study.name) for panel in panels] for panels in both
+            ]
 
-        return self.kept.get(("panels", key, str(controls)), [figure, data], draw)
+        return self.cache.get(("panels", key, str(controls)), [figure, data], draw)
 
     def _figure_context(self, placed, controls, root=ROOT):
         study, data, figure = self.study, placed.data, placed.figure
@@ -247,8 +249,8 @@ class ArticleFigures:
         other lines."""
         lines = [line for line in text.split("\n") if line]
         first = {line: self.explained.setdefault(line, placed.number) for line in lines}
-        own = [line for line, number in first.items() if number == placed.number]
-        return own, set(first.values()) - {placed.number}
+        new = [line for line, number in first.items() if number == placed.number]
+        return new, set(first.values()) - {placed.number}
 
     def _see(self, what, numbers):
         links = Markup(", ").join(self.ref(self.announced[n - 1]) for n in sorted(numbers))
@@ -262,9 +264,10 @@ class ArticleFigures:
         return f"Same layer and head in Figures {score_terms.listed(numbers)}"
 
     def _shows_one_head(self, name):
-        if name not in figure_names(self.own):  # a key: the figure is placed several times
+        # a key is no name of a figure: the figure is placed several times
+        if name not in figure_names(self.figures_folder):
             return False
-        figure = figure_for(name, self.data, self.own)
+        figure = figure_for(name, self.data, self.figures_folder)
         if figure.panels or defaults.other_kind(figure, type(self.data)):  # of data of its own
             return False
         fixed = {control.param: control.fixed for control in figure.controls(self.data)}
@@ -278,15 +281,15 @@ def _folded(caption, use):
     return {"line": first, "see": "", "how": " ".join(others), "use": use}
 
 
-def figure_for(name: str, data: Data, own: Path | None = None) -> Figure:
+def figure_for(name: str, data: Data, folder: Path | None = None) -> Figure:
     """The figure of a name, with a switch between models where data have several.
 
     A figure that shows all models itself (`Figure.of_models`) has no such switch.
 
-    own: folder of the publication's own figures, or None
+    folder: that of the publication's own figures, or None
     raises: ReportError if no figure has that name
     """
-    figure = figure_named(name, own)
+    figure = figure_named(name, folder)
     if has_several(data) and not figure.of_models:
         return per_model(figure)
     return figure
@@ -298,8 +301,8 @@ def own_figures(study: Study) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def partial(template: str, own: Path, **context: object) -> Markup:
-    """A partial, filled in; own: folder of templates that come before those that ship."""
+def partial(template: str, folder: Path, **context: object) -> Markup:
+    """A partial, filled in; folder: of templates that come before those that ship."""
     # In one line: a blank line or an indent inside would end the raw HTML for some parsers.
-    text = environment(own).get_template(template).render(**context)
+    text = environment(folder).get_template(template).render(**context)
     return Markup(re.sub(r"\s*\n\s*", "", text))  # noqa: S704 (the template escaped it)

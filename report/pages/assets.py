@@ -80,11 +80,11 @@ def write_theme(root: Path) -> None:
         files.write_text(root / ".theme" / name, text)
     folders = (TEMPLATES / "theme", root / "templates" / "theme")
     paths = {path.relative_to(where): path for where in folders for path in meant(where.rglob("*"))}
-    kept = {name: path for name, path in paths.items() if path.is_file()}
-    for name, path in kept.items():
+    wanted = {name: path for name, path in paths.items() if path.is_file()}
+    for name, path in wanted.items():
         files.write_bytes(root / ".theme" / name, path.read_bytes())
     old = {path for path in (root / ".theme").rglob("*") if path.is_file()}
-    for path in old - {root / ".theme" / name for name in (*kept, *sheets)}:
+    for path in old - {root / ".theme" / name for name in (*wanted, *sheets)}:
         files.remove(path)
 
 
@@ -95,7 +95,7 @@ def write_assets(site_src: Path) -> None:
     sent = sorted(sources() - parts)
     for name in sent:
         text = "".join(map(_source, (name, *TOGETHER.get(name, ()))))
-        text = without_comments(Path(name).suffix, _told(text))
+        text = without_comments(Path(name).suffix, _with_modules(text))
         files.write_text(assets / name, text)
     files.write_text(assets / "vega.js", _chart_library())
     words = {term.anchor: {"name": term.name, "text": term.text} for term in glossary().values()}
@@ -112,13 +112,15 @@ def sources() -> set[str]:
     return {path.relative_to(WEB).as_posix() for path in WEB.rglob("*") if path.is_file()}
 
 
-def _remove_others(assets, written):
+def _remove_others(assets, published):
     """Remove what an older version has written there: scripts, styles and licences."""
     for folder in {"", *map(posixpath.dirname, sources())}:
         there = assets / folder
-        kept = {posixpath.basename(name) for name in written if posixpath.dirname(name) == folder}
+        names = {
+            posixpath.basename(name) for name in published if posixpath.dirname(name) == folder
+        }
         paths = [path for ending in ("js", "css", "txt") for path in there.glob(f"*.{ending}")]
-        files.remove_others(paths, kept)
+        files.remove_others(paths, names)
 
 
 def _source(name: str) -> str:
@@ -126,7 +128,7 @@ def _source(name: str) -> str:
     return (css.css() if name == "figure/figures.css" else "") + (WEB / name).read_text("utf-8")
 
 
-def _told(script: str) -> str:
+def _with_modules(script: str) -> str:
     """A script with its empty list MODULES filled in, so that all scripts are asked for at once."""
     empty = "const MODULES = [];"
     if empty not in script:

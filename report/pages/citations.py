@@ -52,16 +52,16 @@ class Citations:
         """What can be cited; read when something is."""
         return read_bibliography(self.folder)
 
-    def cite(self, keys: Sequence[str], shown: str | None = None) -> Markup | str:
+    def cite(self, keys: Sequence[str], text: str | None = None) -> Markup | str:
         """Links to works, as `ArticleFigures.cite` says; "" while they are being counted."""
-        require_citation(keys, shown)
+        require_citation(keys, text)
         works = [self.bibliography.work(key) for key in keys]
         self.keys |= dict.fromkeys(work.key for work in works)
         if self.announced is None:
             return ""
         listed = {each.work.key: each for each in self.listed}
-        if shown is not None:
-            return _link(listed[keys[0]], shown)
+        if text is not None:
+            return _link(listed[keys[0]], text)
         links = [_link(listed[key], listed[key].label) for key in keys]
         return Markup("({})").format(Markup("; ").join(links))
 
@@ -69,30 +69,30 @@ class Citations:
     def listed(self) -> list[Listed]:
         """The works that the article cites, by authors, year and title."""
         works = sorted(map(self.bibliography.work, self.announced or ()), key=_place)
-        found = []
+        listed = []
         for _, group in groupby(works, key=lambda work: (work.by, work.year)):
             same = list(group)
             letters = ascii_lowercase if len(same) > 1 else ""
-            found += [
+            listed += [
                 Listed(work, work.year + (letters[number : number + 1] or ""))
                 for number, work in enumerate(same)
             ]
-        return found
+        return listed
 
 
-def require_citation(keys: Sequence[object], shown: object = None) -> None:
+def require_citation(keys: Sequence[object], text: object = None) -> None:
     """Stop where `cite` is given something else than keys, or words for several works.
 
     raises: ReportError
     """
     if not keys or not all(isinstance(key, str) for key in keys):
         raise ReportError('cite() wants keys of references.bib in quotes: cite("xiao2023").')
-    if shown is not None and len(keys) > 1:
-        raise ReportError("cite(): `shown` stands for one work; cite the others apart.")
+    if text is not None and len(keys) > 1:
+        raise ReportError("cite(): `text` stands for one work; cite the others apart.")
 
 
-def _link(listed, shown):
-    return Markup('<a class="cite" href="#{}">{}</a>').format(listed.anchor, markdown_text(shown))
+def _link(listed, text):
+    return Markup('<a class="cite" href="#{}">{}</a>').format(listed.anchor, markdown_text(text))
 
 
 def _place(work):

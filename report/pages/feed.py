@@ -39,8 +39,8 @@ def feed(pages: list[Page], site: Site) -> str:
     _add(channel, "link", site.url)
     _add(channel, "description", site.description)
     _add(channel, "language", "en")
-    own = {"href": f"{site.url}{FEED}", "rel": "self", "type": "application/rss+xml"}
-    Xml.SubElement(channel, f"{{{NAMESPACES['atom']}}}link", own)
+    itself = {"href": f"{site.url}{FEED}", "rel": "self", "type": "application/rss+xml"}
+    Xml.SubElement(channel, f"{{{NAMESPACES['atom']}}}link", itself)
     if pages:
         _add(channel, "lastBuildDate", _day(max(page.date for page in pages)))
     for page in pages:

@@ -77,12 +77,12 @@ def adapter(merged: dict) -> Markup:
     facts = {key: markdown_text(merged[key]) for key in ("name", "kind", "sha256")}
     ranks = listed([str(int(rank)) for rank in merged["ranks"]])
     base = f"of {markdown_text(merged['base'])}" if "base" in merged else "beside it"
-    said = (
+    text = (
         f"the {facts['kind']} adapter {facts['name']}{f' of rank {ranks}' if ranks else ''} is "
         f"merged into the weights {base}, and changes {count(merged['tensors_changed'], 'tensor')};"
         f' SHA-256 <code class="hash">{facts["sha256"]}</code>'
     )
-    return Markup(said)  # noqa: S704 (everything that comes from outside is escaped)
+    return Markup(text)  # noqa: S704 (everything that comes from outside is escaped)
 
 
 def worst_of_limits(numbers: dict) -> float:
@@ -90,12 +90,12 @@ def worst_of_limits(numbers: dict) -> float:
     return max(numbers["differences"][name] / limit for name, limit in numbers["limits"].items())
 
 
-def spread(found, scale: float = 1) -> str:
+def spread(mean, scale: float = 1) -> str:
     """A mean and its standard error, with as many digits as the error allows: "0.535 ± 0.004".
 
-    found: has `value` and `error`; the error is NaN if it is not known
+    mean: has `value` and `error`; the error is NaN if it is not known
     """
-    value, error = found.value * scale, found.error * scale
+    value, error = mean.value * scale, mean.error * scale
     if not math.isfinite(value):
         return UNKNOWN
     if not SMALLEST / 2 <= error < math.inf:
@@ -105,12 +105,12 @@ def spread(found, scale: float = 1) -> str:
     return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}".replace("-", "−")
 
 
-def percent_spread(found) -> str:
+def percent_spread(mean) -> str:
     """The same of fractions: "46.5 ± 0.4 %"."""
-    if math.isfinite(found.value) and not SMALLEST / 2 <= 100 * found.error < math.inf:
-        return percent(found.value, 0 if abs(found.value) >= 0.1 else 1)
-    said = spread(found, 100)
-    return said if said == UNKNOWN else f"{said}\u00a0%"
+    if math.isfinite(mean.value) and not SMALLEST / 2 <= 100 * mean.error < math.inf:
+        return percent(mean.value, 0 if abs(mean.value) >= 0.1 else 1)
+    text = spread(mean, 100)
+    return text if text == UNKNOWN else f"{text}\u00a0%"
 
 
 def broken_lines(label: str) -> Markup:
@@ -118,23 +118,23 @@ def broken_lines(label: str) -> Markup:
     return Markup(re.sub("(↵+)", r"\1<br>", str(escape(label))))  # noqa: S704 (escaped here)
 
 
-def shown(group: Sequence[Token]) -> str:
+def group_text(group: Sequence[Token]) -> str:
     """What stands for the parts of a character in a passage, or for the one token of a group."""
     return visible(group[0].part["of"]) if group[0].part else group[0].label
 
 
 def whole_text(groups: Iterable[Sequence[Token]]) -> str:
     """What groups of tokens show together, without what the tokenizer added."""
-    return "".join(shown(group) for group in groups if not group[0].special)
+    return "".join(group_text(group) for group in groups if not group[0].special)
 
 
 def by_cell(groups: Iterable[Sequence[TableToken]]) -> list[list[Sequence[TableToken]]]:
     """Groups of tokens of a table in lists, one a cell, a name or what stands between them."""
-    found = groupby(groups, lambda group: (group[0].role, group[0].row, group[0].column))
-    return [list(cell) for _, cell in found]
+    cells = groupby(groups, lambda group: (group[0].role, group[0].row, group[0].column))
+    return [list(cell) for _, cell in cells]
 
 
-def own(token: Token) -> str:
+def part_text(token: Token) -> str:
     """What a part shows that is a whole sign itself, such as one of the two letters of a flag."""
     return set_apart(visible(token.text))
 
@@ -163,10 +163,10 @@ def unbroken(markdown: str, names: Iterable[str]) -> str:
     if not forms:
         return markdown
     named = "|".join(sorted(forms, key=len, reverse=True))
-    found = re.compile(
+    pattern = re.compile(
         rf"({UNTOUCHED})|(?<![\w/@.-])({named})(?![\w/@-])", re.MULTILINE | re.DOTALL
     )
-    return found.sub(lambda m: m[1] or f'<span class="name">{m[2]}</span>', markdown)
+    return pattern.sub(lambda m: m[1] or f'<span class="name">{m[2]}</span>', markdown)
 
 
 def layers(indices: Collection[int]) -> str:

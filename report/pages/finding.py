@@ -6,22 +6,22 @@ BYLINE_HERE = "<!-- byline -->"
 """Where the page has its byline, below all that; see `_article.md.j2`."""
 
 
-def opening(found: str, picture: str) -> str:
+def opening(finding: str, picture: str) -> str:
     """The Markdown of a finding around its picture, each part a block of its own.
 
-    found: its sentences; the first one stands in bold above the picture, the others below
+    finding: its sentences; the first one stands in bold above the picture, the others below
     picture: HTML of a figure; "" if the finding places none
     """
-    answer, *others = split_sentences(found) or [""]
+    answer, *others = split_sentences(finding) or [""]
     answer, numbers = f"<strong>{answer}</strong>", " ".join(others)
     if picture and numbers:
         blocks = [answer, picture, numbers]
     else:
         blocks = [f"{answer} {numbers}".strip(), picture]
     kinds = ("finding", "", "finding finding--more")
-    said = [
+    paragraphs = [
         f'<p class="{kind}">{block}</p>' if kind else block
         for kind, block in zip(kinds, blocks, strict=False)
         if block
     ]
-    return "\n\n".join([*said, BYLINE_HERE]) + "\n"
+    return "\n\n".join([*paragraphs, BYLINE_HERE]) + "\n"

@@ -103,7 +103,7 @@ class Place:
             return {table: list(_columns(records, called)) for table, records in rows.items()}
 
         name = "columns", placed.name
-        return self.page.article.kept.get(name, [placed.figure, placed.data], read)
+        return self.page.article.cache.get(name, [placed.figure, placed.data], read)
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class Entry:
     @property
     def line(self) -> str:
         """What places it in an article."""
-        said = [defaults.CALLED[known.kind] for known in self.figure.of]
-        data = re.search(r"`(data=.*)`", said[0]) if said else None
+        names = [defaults.CALLED[known.kind] for known in self.figure.of]
+        data = re.search(r"`(data=.*)`", names[0]) if names else None
         return f'{{{{ figure("{self.name}"{f", {data[1]}" if data else ""}) }}}}'
 
     @property
@@ -153,14 +153,14 @@ def entries(pages: list[Page]) -> list[Entry]:
         Place(page, each)
         for page in pages
         for each in page.article.placed
-        if not own_file(each.figure.name, page.article.own)
+        if not own_file(each.figure.name, page.article.figures_folder)
     ]
-    found = [
+    chosen = [
         Entry(figure_named(name), [place for place in placed if place.placed.figure.name == name])
         for name in figure_names()
     ]
     kinds = [*(called.partition(",")[0] for called in defaults.CALLED.values()), ANYTHING]
-    return sorted(found, key=lambda entry: kinds.index(entry.kinds[0]))
+    return sorted(chosen, key=lambda entry: kinds.index(entry.kinds[0]))
 
 
 def write_gallery(pages: list[Page], site_src: Path) -> None:
@@ -189,16 +189,16 @@ def write_gallery(pages: list[Page], site_src: Path) -> None:
             files.remove(path)
 
 
-def _with_neighbours(some):
-    return ((a[0], a[1], b[1]) for a, b in pairwise(pairwise([None, *some, None])))
+def _with_neighbours(items):
+    return ((a[0], a[1], b[1]) for a, b in pairwise(pairwise([None, *items, None])))
 
 
 def _columns(records, called) -> Iterator[Column]:
     for name in dict.fromkeys(name for row in records for name in row):
         values = (row[name] for row in records if row.get(name) is not None)
         first = next(values, "none")
-        shown = f"{first:.{DIGITS}g}" if isinstance(first, float) else str(first)
-        yield Column(name, called.get(name, ""), shown)
+        example = f"{first:.{DIGITS}g}" if isinstance(first, float) else str(first)
+        yield Column(name, called.get(name, ""), example)
 
 
 def _called(part):

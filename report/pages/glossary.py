@@ -36,15 +36,15 @@ def glossary() -> dict[str, Term]:
     raises: ReportError if an entry lacks its name or its text, or has an unknown key
     """
     entries = tomllib.loads(SOURCE.read_text("utf-8"))
-    found = []
+    terms = []
     for key, entry in entries.items():
         if not {"name", "text"} <= entry.keys() <= {"name", "text", "figures"}:
             raise ReportError(
                 f"{SOURCE.name}, [{key}]: has {', '.join(entry) or 'nothing'}; give name and text, "
                 "and perhaps figures."
             )
-        found.append(Term(key, entry["name"], entry["text"], tuple(entry.get("figures", ()))))
-    return {term.anchor: term for term in sorted(found, key=lambda term: term.name.casefold())}
+        terms.append(Term(key, entry["name"], entry["text"], tuple(entry.get("figures", ()))))
+    return {term.anchor: term for term in sorted(terms, key=lambda term: term.name.casefold())}
 
 
 def term(key: str) -> Term:

@@ -58,10 +58,10 @@ def lighter(settings: str) -> dict[str, str]:
     """
     if re.search(r"^INHERIT\b", settings, re.MULTILINE):
         return {}
-    found = find_spec("material")
-    if not found or not found.submodule_search_locations:
+    theme = find_spec("material")
+    if not theme or not theme.submodule_search_locations:
         raise ReportError(f"mkdocs-material is not installed; run `{setup()}`.")
-    folder = Path(found.submodule_search_locations[0]) / "templates" / SHEETS
+    folder = Path(theme.submodule_search_locations[0]) / "templates" / SHEETS
     needed = _needed(settings)
     return {
         f"{SHEETS}/{path.name}": without(path.read_text("utf-8"), needed)
@@ -74,20 +74,20 @@ def without(sheet: str, needed: Callable[[str], bool]) -> str:
 
     sheet: minified; needed: whether a page needs a selector, or a property such as `--icon`
     """
-    kept = []
+    rules = []
     for head, body in _rules(sheet):
         if body is None:
-            kept.append(head)
+            rules.append(head)
         elif head.startswith(("@media", "@supports")):
             inside = without(body, needed)
-            kept.append(f"{head}{{{inside}}}" if inside else "")
+            rules.append(f"{head}{{{inside}}}" if inside else "")
         elif head.startswith("@"):
-            kept.append(f"{head}{{{body}}}")
+            rules.append(f"{head}{{{body}}}")
         else:
             selectors = ",".join(filter(needed, COMMA.split(head)))
             body = PROPERTY.sub(lambda it: it[0] if not it[1] or needed(it[1]) else "", body)
-            kept.append(f"{selectors}{{{body}}}" if selectors else "")
-    return "".join(kept)
+            rules.append(f"{selectors}{{{body}}}" if selectors else "")
+    return "".join(rules)
 
 
 def _needed(settings):

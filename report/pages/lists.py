@@ -41,18 +41,18 @@ def split(cards: list[str]) -> tuple[str, list[str]]:
         shared[name] = _joined(common)
         for sections, mine in zip(cut, parts, strict=True):
             sections[name] = _joined([part for part in mine if part not in common])
-    return _written(shared), [_written(sections) for sections in cut]
+    return _markdown(shared), [_markdown(sections) for sections in cut]
 
 
 def _common(parts):
     """The parts that all lists have, in the order of the first. A part that ends in a colon counts
     only if the part after it is common too."""
-    found = [part for part in parts[0] if all(part in others for others in parts[1:])]
+    common = [part for part in parts[0] if all(part in others for others in parts[1:])]
     return [
         part
-        for part in found
+        for part in common
         if not part.endswith(":")
-        or all(mine.index(part) + 1 < len(mine) and _after(mine, part) in found for mine in parts)
+        or all(mine.index(part) + 1 < len(mine) and _after(mine, part) in common for mine in parts)
     ]
 
 
@@ -68,10 +68,10 @@ def _sections(card):
 
 def _parts(text):
     """Paragraphs, tables, blocks of code, and entries of lists one by one."""
-    found = []
+    parts = []
     for block in re.split(r"\n\n+", text.strip()):
-        found += re.split(r"\n(?=- )", block) if block.startswith("- ") else [block]
-    return [part for part in found if part]
+        parts += re.split(r"\n(?=- )", block) if block.startswith("- ") else [block]
+    return [part for part in parts if part]
 
 
 def _joined(parts):
@@ -82,7 +82,7 @@ def _joined(parts):
     return text
 
 
-def _written(sections):
+def _markdown(sections):
     texts = [
         f"## {name}\n\n{text.strip()}" if name else text.strip()
         for name, text in sections.items()
@@ -154,20 +154,20 @@ def _models(measured):
     measured: pairs of a page and an identity of its manifests. Articles link to a name, which
         several checkpoints may share.
     """
-    found = {}
+    models = {}
     for page, model in measured:
         name, revision = model["name"].partition("@")[::2]
-        same_name = found.setdefault(
+        same_name = models.setdefault(
             filters.model_slug(name), {"name": name, "models": {}, "revisions": {}}
         )
-        kept = same_name["revisions" if revision else "models"]
+        numbered = same_name["revisions" if revision else "models"]
         numbers = model["weights_sha256"], model.get("adapter", {}).get("sha256")
-        pages = kept.get(numbers, {}).get("pages", [])
+        pages = numbered.get(numbers, {}).get("pages", [])
         more = {"card": _card(model), "preset": _preset(model), "pages": [*pages, page]}
         missed = " ".join(MISSED.findall(more["card"] or ""))
         more["missed"] = [limit for limit in LIMITS if limit in missed]
-        kept[numbers] = model | more
-    return found
+        numbered[numbers] = model | more
+    return models
 
 
 MISSED = re.compile(r"^\| ([^|]+?) \| [^|]* \| [^|]* \| no \|$", re.MULTILINE)
@@ -191,8 +191,8 @@ def _take_out_shared(models):
         for model in same_name["models"].values()
         if model["card"]
     ]
-    shared, own = split([model["card"] for model in with_card])
-    for model, card in zip(with_card, own, strict=True):
+    shared, rests = split([model["card"] for model in with_card])
+    for model, card in zip(with_card, rests, strict=True):
         model["card"] = _below(card)
     return _below(shared)
 

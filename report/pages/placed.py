@@ -103,7 +103,7 @@ def drawn(
     if not figure.one_model:
         return panels, []
     pairs = [_of_each_model(figure, data, panel) for panel in panels]
-    return [shown for shown, _ in pairs], [other for _, others in pairs for other in others]
+    return [mine for mine, _ in pairs], [other for _, others in pairs for other in others]
 
 
 def with_rows(panel: Panel, data: Data, article: str) -> Panel:
@@ -111,15 +111,15 @@ def with_rows(panel: Panel, data: Data, article: str) -> Panel:
 
     article: the name of the one that it is drawn for
     """
-    told = panel.spec["usermeta"]["report"]["data"]
+    places = panel.spec["usermeta"]["report"]["data"]
     if has_several(data):  # its datasets lie below, in a folder a model
-        told.setdefault("tokens", f"{data.models[0].address}passage.json")
+        places.setdefault("tokens", f"{data.models[0].address}passage.json")
     elif data.kind == "sweep":  # many texts, and none is shown
-        told.setdefault("tokens", None)
+        places.setdefault("tokens", None)
     place = defaults.place_of_rows(panel.spec)
     if place:
         up = "../" * (2 + data.address.count("/"))
-        told["url"] = f"{up}figures/{article}/{defaults.ROWS}/{panel.name}/{place}"
+        places["url"] = f"{up}figures/{article}/{defaults.ROWS}/{panel.name}/{place}"
     return panel
 
 
@@ -135,10 +135,10 @@ def _panels(key, figure, data, controls):
     if not figure.panels:
         spec = defaults.spec_of(figure, data, **state)
         return [Panel(key, "", state, spec, figure.alt(data, **state), boxes[0], [])]
-    one, of = figure, data
+    shape, of = figure, data
     if figure.one_model:
-        one, of = figure.one_model, data.by_name[state[MODEL]]
-    titles = one.panels(of)
+        shape, of = figure.one_model, data.by_name[state[MODEL]]
+    titles = shape.panels(of)
     return [
         Panel(
             f"{key}-{number + 1}",
@@ -150,7 +150,7 @@ def _panels(key, figure, data, controls):
             legend,
         )
         for number, (title, box, legend) in enumerate(
-            zip(titles, boxes, _legends(one, of, boxes), strict=True)
+            zip(titles, boxes, _legends(shape, of, boxes), strict=True)
         )
     ]
 
@@ -160,22 +160,22 @@ def _of_each_model(figure, data, panel):
 
     Their specifications name each other, so that the page finds the one of a model.
     """
-    shown = panel.state[MODEL]
+    model = panel.state[MODEL]
     fixed = {name: panel.state[name] for name in ("panel",) if name in panel.state}
     files = {name: f"{panel.name}-{name}.json" for name in names(figure.one_model, data)}
     panels = []
     for name in files:
         state = fits(controls_of(figure.one_model, data, name), panel.state | {MODEL: name}) | fixed
         spec, alt = panel.spec, panel.alt
-        if name != shown:
+        if name != model:
             spec, alt = defaults.spec_of(figure, data, **state), figure.alt(data, **state)
         spec["usermeta"]["report"]["models"] = files
         if fixed:
             titles = figure.one_model.panels(data.by_name[name])
             spec["usermeta"]["report"]["title"] = titles[fixed["panel"]]
         panels.append(replace(panel, name=f"{panel.name}-{name}", state=state, spec=spec, alt=alt))
-    others = [each for each in panels if each.state[MODEL] != shown]
-    return next(each for each in panels if each.state[MODEL] == shown), others
+    others = [each for each in panels if each.state[MODEL] != model]
+    return next(each for each in panels if each.state[MODEL] == model), others
 
 
 def _is_written(panel):

@@ -167,11 +167,11 @@ class Prose:
     values: dict[str, list[nodes.Node | None]] = field(default_factory=dict)
     """Name -> for each time that templates set it, None and what they set it to; None alone for
     arguments, items of loops and the like."""
-    asked: set[str] = field(default_factory=set)
+    optional: set[str] = field(default_factory=set)
     """Names that a template asks about: `{% if position is defined %}`."""
 
     def __post_init__(self):
-        self.own = own_figures(self.study)
+        self.figures_folder = own_figures(self.study)
         self.calls: dict[str, Callable] = ArticleFigures(self.study, None).functions
         kind = self.study.front_matter.kind
         self.names = kinds.finding_names(kind)
@@ -187,7 +187,14 @@ class Prose:
     @property
     def known(self) -> set[str]:
         """Every name that a template of this article may use."""
-        return {*ALWAYS, *self.calls, *self.names, *self.jinja.globals, *self.values, *self.asked}
+        return {
+            *ALWAYS,
+            *self.calls,
+            *self.names,
+            *self.jinja.globals,
+            *self.values,
+            *self.optional,
+        }
 
     def read(self, source: str, path: str) -> None:
         """Parse a template and those that it includes.
@@ -230,7 +237,7 @@ class Prose:
                 self.values.setdefault(name if isinstance(name, str) else name[1], []).append(None)
         for node in tree.find_all((nodes.Test, nodes.Filter)):
             if node.name in ASKING and isinstance(node.node, nodes.Name):
-                self.asked.add(node.node.name)
+                self.optional.add(node.node.name)
 
     def constant(self, node: nodes.Node | None) -> Any:
         """What an expression is, if that is written down; None if it is not."""
@@ -389,21 +396,21 @@ def _check_function(prose, name, given, tests):
         term(key)
     if name not in ("figure", "can_draw", "left_out"):
         return
-    asked = prose.constant(given.get("name"))
-    if asked is None:
+    figure_name = prose.constant(given.get("name"))
+    if figure_name is None:
         return
     key = prose.constant(given.get("key"))
-    for text in (asked, *([] if key is None else [key])):
+    for text in (figure_name, *([] if key is None else [key])):
         if not isinstance(text, str) or not re.fullmatch(FIGURE, text):
             raise ReportError(
                 f"{name}({quoted(text)}): the name or key of a figure is a text in quotes, of "
                 "letters, digits, hyphens and underscores."
             )
-    figure = figure_named(asked, prose.own)
-    if name == "figure" and not _mentions(tests, asked):
+    figure = figure_named(figure_name, prose.figures_folder)
+    if name == "figure" and not _mentions(tests, figure_name):
         reason = defaults.other_kind(figure, _drawn_of(prose, given.get("data")))
         if reason:
-            raise ReportError(f"figure {asked!r} cannot be placed here: {reason}")
+            raise ReportError(f"figure {figure_name!r} cannot be placed here: {reason}")
         _check_state(prose, figure, given.get("state", {}), tests)
 
 
@@ -479,7 +486,7 @@ def _check_cover(prose, placed):
         drawable = (
             stated
             or not placed
-            or not defaults.other_kind(figure_named(front.cover, prose.own), kind)
+            or not defaults.other_kind(figure_named(front.cover, prose.figures_folder), kind)
         )
         if front.cover not in placed and drawable:
             raise ReportError(
@@ -501,7 +508,7 @@ def _check_citations(prose):
             known = [key for key in keys if key is not None]  # others are made up later
             try:
                 if len(known) == len(keys) and not node.dyn_args:
-                    require_citation(keys, given.get("shown"))
+                    require_citation(keys, given.get("text"))
                 for key in known:
                     bibliography.require(key)
             except ReportError as error:

@@ -38,7 +38,7 @@ def provenance(study: Study, data, frozen: Collection[str] = (), url: str = "") 
         "schema": "provenance/1",
         "article": article,
         "generator": {"name": GENERATOR, "version": __version__},
-        "datasets": [_dataset(one, one.manifest["key"] in frozen) for one in _measured(data)],
+        "datasets": [_dataset(model, model.manifest["key"] in frozen) for model in _measured(data)],
         "bibtex": bibtex(study, data, url),
     }
 
@@ -54,16 +54,16 @@ def _measured(data):
     return [*data.models, *getattr(data, "answers", ()), *([generated] if generated else [])]
 
 
-def _dataset(one, frozen):
-    manifest, folder = one.manifest, one.path.name
-    kept = ("model", "token_ids_sha256", "self_check", "seed", "versions", "command")
+def _dataset(model, frozen):
+    manifest, folder = model.manifest, model.path.name
+    names = ("model", "token_ids_sha256", "self_check", "seed", "versions", "command")
     return {
         "key": manifest["key"],
         "manifest": f"{folder}/manifest.json",
-        "manifest_sha256": files.sha256(one.path / "manifest.json"),
+        "manifest_sha256": files.sha256(model.path / "manifest.json"),
         "measured_on": manifest["date"],
         "frozen": frozen,
-        **{name: manifest[name] for name in kept if name in manifest},
+        **{name: manifest[name] for name in names if name in manifest},
         "determined_by": manifest["determined_by"],
         "files": {f"{folder}/{name}": facts["sha256"] for name, facts in manifest["files"].items()},
     }
@@ -95,7 +95,7 @@ def data_key(data) -> str:
     The key of its dataset; of several, the beginning of the SHA-256 of their keys, one a line, in
     the order of provenance.json.
     """
-    keys = [one.manifest["key"] for one in _measured(data)]
+    keys = [model.manifest["key"] for model in _measured(data)]
     if len(keys) == 1:
         return keys[0]
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:12]

@@ -87,13 +87,13 @@ def _origin(needed):
 
 def placeholders(project: Project, studies: Iterable[Study]) -> list[str]:
     """A sentence for every text of a new publication that its author has not replaced yet."""
-    found = [
+    texts = [
         f"{study.template}: `{key}` still says {quoted(text)}; write your own before you publish."
         for study in studies
         for key, text in PLACEHOLDERS.items()
         if getattr(study.front_matter, key) == text
     ]
-    return found + [
+    return texts + [
         f"{path} still says {ADDRESS}; put the address there from which others can install the "
         "program."
         for path in (project.root / name for name in COPIED.values())

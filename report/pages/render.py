@@ -59,14 +59,14 @@ def with_sidenotes(markdown: str) -> str:
     A note that goes on after its first paragraph stays in the list alone.
     """
     notes = {}
-    for number, found in enumerate(DEFINITION.finditer(markdown), 1):
-        name, words = found.groups()
-        if not markdown[found.end() :].startswith(("\n    ", "\n\n    ")):
+    for number, match in enumerate(DEFINITION.finditer(markdown), 1):
+        name, words = match.groups()
+        if not markdown[match.end() :].startswith(("\n    ", "\n\n    ")):
             notes.setdefault(name, f"{_NUMBER.format(number)} {' '.join(words.split())}")
 
-    def beside(found):
-        note = notes.pop(found[2], None) if found[2] else None
-        return f"{found[0]}{_NOTE.format(note) if note else ''}"
+    def beside(match):
+        note = notes.pop(match[2], None) if match[2] else None
+        return f"{match[0]}{_NOTE.format(note) if note else ''}"
 
     return REFERENCE.sub(beside, markdown)
 
@@ -106,26 +106,26 @@ def render_article(
     site_src: Path,
     frozen: Collection[str] = (),
     url: str = "",
-    kept: Drawn | None = None,
+    cache: Drawn | None = None,
 ) -> Page:
     """Write everything of one article below `site_src`: page, provenance, figures, pictures.
 
     data: what `open_study` gave
     frozen: keys of its datasets that were frozen; url: address of the site, "" if not known
-    kept: what was drawn of it already; what is drawn now is added
+    cache: what was drawn of it already; what is drawn now is added
     raises: ReportError that names the template and the line
     """
-    kept = kept or Drawn()
+    cache = cache or Drawn()
     beside = bool(study.front_matter.beside)
-    context = dict(kept.get(("context", beside), [data], lambda: _context(study, data)))
+    context = dict(cache.get(("context", beside), [data], lambda: _context(study, data)))
     counting = ArticleFigures(study, data)
     _render(study, counting, context)
-    article = ArticleFigures(study, data, kept)
+    article = ArticleFigures(study, data, cache)
     article.announced = [placed.name for placed in counting.placed]
     article.citations.announced = counting.citations.keys
-    names = {one.manifest["model"]["name"] for one in data.models}
+    names = {model.manifest["model"]["name"] for model in data.models}
     content = filters.unbroken(_render(study, article, context), names)
-    article.found = filters.unbroken(article.found, names)
+    article.conclusion = filters.unbroken(article.conclusion, names)
     cover = _cover(study, data, article)
     _write_unwritten(files.inside(site_src, f"figures/{study.name}"), article, cover)
     write_embed_pages(article, site_src)
@@ -144,72 +144,72 @@ def render_article(
     # An index of a folder: its links in HTML are then right for builders that leave them alone
     # (MkDocs) and for those that take them as relative to this file (Zensical).
     files.write_text(files.inside(site_src, f"articles/{study.name}/index.md"), markdown)
-    kept.finish()
+    cache.finish()
     return page
 
 
 def _references(study, article):
     """The list of what an article cites, as HTML; "" if it cites nothing."""
     listed = article.citations.listed
-    own = publication_of(study.template) / "templates"
-    return partial("_references.html.j2", own, listed=listed) if listed else ""
+    folder = publication_of(study.template) / "templates"
+    return partial("_references.html.j2", folder, listed=listed) if listed else ""
 
 
 def _context(study, data):
     """What the templates of an article may use; with models beside it, they are of its own one."""
-    own = data.models[0] if study.front_matter.beside else data
-    found = kinds.findings(own) | kinds.findings(data)
-    return {"data": own, "model": data.models[0].manifest["model"], **found}
+    chosen = data.models[0] if study.front_matter.beside else data
+    findings = kinds.findings(chosen) | kinds.findings(data)
+    return {"data": chosen, "model": data.models[0].manifest["model"], **findings}
 
 
 def _write_unwritten(folder, article, cover):
     """Write the files of each figure, and of the cover, unless these very ones were written last
     and nobody has changed one since."""
-    kept, front = article.kept, cover.panels[0]
-    fresh = [placed for placed in article.placed if not _is_written(kept, placed.name, placed)]
-    said = _write_figures(folder, fresh, article)
+    cache, front = article.cache, cover.panels[0]
+    fresh = [placed for placed in article.placed if not _is_written(cache, placed.name, placed)]
+    texts = _write_figures(folder, fresh, article)
     for placed in fresh:
-        _note(kept, placed.name, placed, _files_of(folder, placed, said))
-    if not _is_written(kept, COVER, cover):
+        _note(cache, placed.name, placed, _files_of(folder, placed, texts))
+    if not _is_written(cache, COVER, cover):
         with _drawing(cover, article):
             write_cover(folder / cover_base(front), cover.figure, front, cover.data)
-        _note(kept, COVER, cover, [folder / name for name in cover_names(front)])
+        _note(cache, COVER, cover, [folder / name for name in cover_names(front)])
     names = [COVER, *(placed.name for placed in article.placed)]
-    _remove_undrawn(folder, article, {path.name for name in names for path in _noted(kept, name)})
+    _remove_undrawn(folder, article, {path.name for name in names for path in _noted(cache, name)})
 
 
 COVER = ""
 """Stands for the cover among the names of an article's figures."""
 
 
-def _is_written(kept, name, placed):
+def _is_written(cache, name, placed):
     """Whether the files of a figure were written of just these charts, and are as they were."""
-    there = kept.get(("written", name), _charts(placed), dict)
+    there = cache.get(("written", name), _charts(placed), dict)
     if there and stamps([*there]) == there:
         return True
-    kept.forget(("written", name))  # what fails half-way was not written
+    cache.forget(("written", name))  # what fails half-way was not written
     return False
 
 
-def _note(kept, name, placed, paths):
-    kept.get(("written", name), _charts(placed), lambda: stamps(paths))
+def _note(cache, name, placed, paths):
+    cache.get(("written", name), _charts(placed), lambda: stamps(paths))
 
 
-def _noted(kept, name):
-    return kept.results["written", name][1]
+def _noted(cache, name):
+    return cache.results["written", name][1]
 
 
 def _charts(placed):
     return [*placed.panels, *placed.variants]
 
 
-def _files_of(folder, placed, said):
-    """The files of a figure; said: names of all files of sentences."""
+def _files_of(folder, placed, of_sentences):
+    """The files of a figure; of_sentences: names of all files of sentences."""
     rows = [folder / defaults.ROWS / panel.name for panel in _charts(placed)]
     return [
         *(folder / f"{panel.name}{end}" for panel in _charts(placed) for end in SPECIFICATIONS),
         *(folder / name for panel in placed.panels for name in picture_names(panel)),
-        *(folder / name for name in said if name.startswith(f"{placed.name}.seen.")),
+        *(folder / name for name in of_sentences if name.startswith(f"{placed.name}.seen.")),
         *(path for each in rows for path in each.rglob("*") if path.is_file()),
     ]
 
@@ -220,8 +220,8 @@ SPECIFICATIONS = (".json", ".vega.json")
 
 def _drawing(placed, article):
     """Meanwhile, what goes wrong is said of the file of a figure, if that is an author's own."""
-    own = own_file(placed.figure.name, article.own)
-    return authored(own) if own else guard.busy(str(article.study.template))
+    path = own_file(placed.figure.name, article.figures_folder)
+    return authored(path) if path else guard.busy(str(article.study.template))
 
 
 def _write_figures(folder, figures, article):
@@ -232,10 +232,10 @@ def _write_figures(folder, figures, article):
     for placed in figures:
         with _drawing(placed, article):
             _write_figure(folder, placed)
-    said = sentences.written(figures)
-    for name, content in said.items():
+    texts = sentences.sentence_files(figures)
+    for name, content in texts.items():
         files.write_text(files.inside(folder, name), store.dumps(content))
-    return said.keys()
+    return texts.keys()
 
 
 def _write_figure(folder, placed):
@@ -249,13 +249,13 @@ def _write_figure(folder, placed):
         write_pictures(folder / panel.name, placed.figure, panel, placed.data)
 
 
-def _remove_undrawn(folder, article, kept):
+def _remove_undrawn(folder, article, names):
     """Remove specifications, pictures, rows and sentences of figures that the article no longer
     has.
 
-    kept: names of all files of its figures and of its cover
+    names: names of all files of its figures and of its cover
     """
-    files.remove_others([*folder.glob("*.json"), *folder.glob("*.svg")], kept)
+    files.remove_others([*folder.glob("*.json"), *folder.glob("*.svg")], names)
     charts = {panel.name for placed in article.placed for panel in _charts(placed)}
     for path in files.inside(folder, defaults.ROWS).glob("*"):
         if path.name not in charts:
@@ -271,7 +271,7 @@ def _cover(study, data, article):
     placed = {placed.name: placed for placed in article.placed}
     if name in placed:
         return placed[name]
-    if placed and figure_for(name, data, article.own).left_out(data):
+    if placed and figure_for(name, data, article.figures_folder).left_out(data):
         return article.placed[0]
     with study.blaming("cover"):
         raise ReportError(
@@ -292,7 +292,7 @@ def _page(study, article, cover, minutes):
         cover=f"figures/{study.name}/{cover_base(cover.panels[0])}",
         cover_size=still.COVER,
         cover_alt=cover.panels[0].alt,
-        answer=next(iter(split_sentences(article.found)), ""),
+        answer=next(iter(split_sentences(article.conclusion)), ""),
         figures={
             placed.name: (placed.number, placed.figure.title(placed.data))
             for placed in article.placed

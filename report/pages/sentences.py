@@ -34,38 +34,38 @@ def address(placed: PlacedFigure) -> str:
     returns: "" if there is nothing to choose, nothing is said, or there are more states than `MOST`
     """
     known = list(_choices(placed))
-    if not 1 < sum(defaults.number_of_states(told) for _, _, told in known) <= MOST:
+    if not 1 < sum(defaults.number_of_states(changing) for _, _, changing in known) <= MOST:
         return ""
     if not placed.figure.seen(placed.data, **placed.state):
         return ""
-    named = [[*fixed, *(control.param for control in told)] for fixed, _, told in known]
+    named = [[*fixed, *(control.param for control in changing)] for fixed, _, changing in known]
     # models may differ in their controls
     alike = takewhile(lambda same: len(set(same)) == 1, zip(*named, strict=False))
     params = [param for param, *_ in alike]
     for parts in range(len(params) + 1):
         counts = [
-            defaults.number_of_states(told[max(parts - len(fixed), 0) :])
-            for fixed, _, told in known
+            defaults.number_of_states(changing[max(parts - len(fixed), 0) :])
+            for fixed, _, changing in known
         ]
         if (max(counts) if parts else sum(counts)) <= IN_A_FILE:
             break
     return ".".join([placed.name, "seen", *(f"{{{param}}}" for param in params[:parts]), "json"])
 
 
-def written(placed: Iterable[PlacedFigure]) -> dict[str, dict[str, list[str]]]:
+def sentence_files(placed: Iterable[PlacedFigure]) -> dict[str, dict[str, list[str]]]:
     """The files of sentences of an article's figures.
 
     returns: name -> "layer=3,head=0" -> [that in words, the sentence]
     """
-    asked = [
+    states = [
         (state, figure, place, controls)
         for figure in placed
         if (place := address(figure))
-        for fixed, controls, told in _choices(figure)
-        for state in (fixed | others for others in defaults.every_state(told))
+        for fixed, controls, changing in _choices(figure)
+        for state in (fixed | others for others in defaults.every_state(changing))
     ]
     contents = {}
-    for state, figure, place, controls in sorted(asked, key=lambda one: _of_one_head(one[0])):
+    for state, figure, place, controls in sorted(states, key=lambda item: _of_one_head(item[0])):
         content = contents.setdefault(place.format_map(state), {})
         content[",".join(f"{name}={value}" for name, value in state.items())] = [
             choices.said(choices.at_state(controls, state)),
@@ -79,12 +79,16 @@ def _choices(
 ) -> Iterator[tuple[State, list[Control | Switch], list[Control | Switch]]]:
     """Of each model that its switch leads to: iterator of (the state of the switch, all controls,
     those besides the switch that change what is said)."""
-    shown = names(placed.figure.one_model, placed.data) if placed.figure.one_model else [None]
-    for name in shown:
+    models = names(placed.figure.one_model, placed.data) if placed.figure.one_model else [None]
+    for name in models:
         fixed = {MODEL: name} if name else {}
         controls = controls_for(placed.figure, placed.data, fixed)
-        told = [one for one in controls if one.param != MODEL and not choices.is_look(one)]
-        yield fixed, controls, told
+        changing = [
+            control
+            for control in controls
+            if control.param != MODEL and not choices.is_look(control)
+        ]
+        yield fixed, controls, changing
 
 
 def _of_one_head(state: State) -> tuple[str, ...]:

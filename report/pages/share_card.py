@@ -134,8 +134,8 @@ def _fitted(title):
         lines = _wrapped(title, size, COLUMN)
         if len(lines) * size * 1.16 <= 330:
             return size, lines
-    kept = lines[:MOST_LINES]
-    return size, [*kept, "…"] if len(lines) > MOST_LINES else kept
+    visible = lines[:MOST_LINES]
+    return size, [*visible, "…"] if len(lines) > MOST_LINES else visible
 
 
 def _wrapped(text, size, width):

@@ -64,8 +64,8 @@ class _Environment(Environment):
 
     def _compile(self, source, filename):
         """Code of Python whose lines are the template's, so that whatever stops it tells them."""
-        code, _, told = source.rpartition("debug_info = ")
-        pairs = [(int(ours), int(line)) for line, ours in re.findall(r"(\d+)=(\d+)", told)]
+        code, _, pairs_text = source.rpartition("debug_info = ")
+        pairs = [(int(ours), int(line)) for line, ours in re.findall(r"(\d+)=(\d+)", pairs_text)]
 
         def line(ours):
             return max((pair for pair in pairs if pair[0] <= ours), default=(0, 1))[1]
@@ -85,8 +85,8 @@ class _Environment(Environment):
 
 class _Loader(FileSystemLoader):
     def get_source(self, environment, template):
-        found = (Path(folder, template) for folder in self.searchpath)
-        path = next((path for path in found if isfile(path)), None)  # noqa: PTH113
+        paths = (Path(folder, template) for folder in self.searchpath)
+        path = next((path for path in paths if isfile(path)), None)  # noqa: PTH113
         if path:
             read_text(path)  # says which file is not UTF-8, and where
         return super().get_source(environment, template)
@@ -136,10 +136,10 @@ def environment(*folders: Path) -> Environment:
         "percent_spread": filters.percent_spread,
         "broken_lines": filters.broken_lines,
         "together": together,
-        "shown": filters.shown,
+        "group_text": filters.group_text,
         "whole_text": filters.whole_text,
         "by_cell": filters.by_cell,
-        "own": filters.own,
+        "part_text": filters.part_text,
         "stands_apart": filters.stands_apart,
         "runs_back": text.runs_back,
         "count": text.count,

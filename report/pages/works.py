@@ -71,11 +71,11 @@ class Work:
     def everybody(self) -> str:
         """All authors by their full names; of many, the first eight. "" if there is none."""
         names = [name.full for name in self.authors]
-        shown = names if len(names) <= 10 else names[:8]
-        if len(shown) < len(names) or self.and_others:
-            hidden = len(names) - len(shown)
-            return f"{', '.join(shown)} and {count(hidden, 'other') if hidden else 'others'}"
-        return ", ".join([*shown[:-2], " and ".join(shown[-2:])])
+        first = names if len(names) <= 10 else names[:8]
+        if len(first) < len(names) or self.and_others:
+            hidden = len(names) - len(first)
+            return f"{', '.join(first)} and {count(hidden, 'other') if hidden else 'others'}"
+        return ", ".join([*first[:-2], " and ".join(first[-2:])])
 
 
 def read_work(path: Path, entry: Any, strings: Mapping[str, str]) -> Work:
@@ -109,11 +109,11 @@ class _Entry:
             address=self.address(),
         )
 
-    def wrong(self, name, said):
+    def wrong(self, name, fault):
         field = self.entry.fields_dict.get(name)
         line = (field or self.entry).start_line + 1
         what = f"{name} of " if field else ""
-        return ReportError(f"{self.path}, line {line}: {what}{self.entry.key!r} {said}.")
+        return ReportError(f"{self.path}, line {line}: {what}{self.entry.key!r} {fault}.")
 
     def raw(self, *names):
         """The name and the text of the first field of these that says something."""
@@ -130,7 +130,7 @@ class _Entry:
 
     def joined(self, name, value):
         parts = JOINED.findall(value)
-        if "".join(found[0] for found in JOINED.finditer(value)) != value:
+        if "".join(match[0] for match in JOINED.finditer(value)) != value:
             raise self.wrong(name, "is no text; put it in braces")
         return "".join(
             quotes or braces or (self.strings.get(word.lower(), word) if word else "")
@@ -144,10 +144,10 @@ class _Entry:
     def plain(self, name, value):
         """What LaTeX would show of a value, in one line."""
         try:
-            shown = _to_text(re.sub(r"(?<!\\)%", r"\\%", value))
+            text = _to_text(re.sub(r"(?<!\\)%", r"\\%", value))
         except Exception as error:  # of a parser that is given anything
             raise self.wrong(name, "cannot be read as LaTeX; write plain text") from error
-        return isolated(xml_text(" ".join(shown.split())))
+        return isolated(xml_text(" ".join(text.split())))
 
     def authors(self):
         """The authors, and whether there are others."""
@@ -159,17 +159,17 @@ class _Entry:
         name, value = self.raw(*AUTHORS)
         if name not in AUTHORS[:2]:
             value = value and f"{{{value}}}"  # one name, whatever it consists of
-        found = []
+        names = []
         people = split_multiple_persons_names(" ".join(value.split()))
         for person in people:
             parts = parse_single_name_into_parts(person, strict=False)
             family = self.plain(name, " ".join([*parts.von, *parts.last]))
             full = self.plain(name, parts.merge_first_name_first)
             if family and full:
-                found.append(Name(family, full))
-        if more := len(found) > 1 and people[-1] == "others":
-            del found[-1]
-        return tuple(found), more
+                names.append(Name(family, full))
+        if more := len(names) > 1 and people[-1] == "others":
+            del names[-1]
+        return tuple(names), more
 
     def year(self):
         return (self.text("year") or self.text("date")[:4] or "n.d.")[:20]
@@ -196,8 +196,8 @@ class _Entry:
             if not ARXIV.fullmatch(value):
                 raise self.wrong("eprint", f"{quoted(value)} is no number of arXiv")
             return value
-        found = ON_ARXIV.search(self.raw("journal")[1])
-        return found[1] if found else ""
+        match = ON_ARXIV.search(self.raw("journal")[1])
+        return match[1] if match else ""
 
     def address(self):
         if value := self.raw("doi")[1]:
@@ -216,8 +216,8 @@ class _Entry:
         raises: ReportError if it is of no web page
         """
         value = self.raw("url")[1]
-        if found := re.fullmatch(r"\\url\s*\{(.*)\}", value):
-            value = found[1].strip()
+        if match := re.fullmatch(r"\\url\s*\{(.*)\}", value):
+            value = match[1].strip()
         value = re.sub(r"\\([_%&#~{}$])", r"\1", value)
         try:
             parts = urlsplit(value)

@@ -140,7 +140,7 @@ def _write(site, article, body):
             files.write_text(folder / f"{panel.name}.vega.json", compiled)
             for name, rows in placed.written_rows(panel):
                 store.write(folder / "rows" / panel.name / name, rows)
-    for name, content in sentences.written(article.placed).items():
+    for name, content in sentences.sentence_files(article.placed).items():
         files.write_text(folder / name, store.dumps(content))
     write_assets(site)
     write_embed_pages(article, site)

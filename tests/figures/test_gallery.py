@@ -107,7 +107,7 @@ def test_pages_are_written_where_there_is_a_documentation(tmp_path, pages):
 def test_figures_of_ones_own_are_not_those_that_ship(pages, tmp_path):
     (page, *_), (name, *_) = pages, ORDER
     (tmp_path / f"{name}.py").touch()
-    own = SimpleNamespace(placed=page.article.placed, own=tmp_path)
+    own = SimpleNamespace(placed=page.article.placed, figures_folder=tmp_path)
     found = {entry.name: entry.places for entry in entries([SimpleNamespace(article=own)])}
     assert found[name] == []
     assert [other for other in ORDER[1:] if not found[other]] == []

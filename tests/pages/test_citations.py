@@ -181,7 +181,7 @@ WRONG = {
     "in a macro": ('{% macro m() %}{{ cite("b") }}{% endmacro %}', "no such entry"),
     "no key": ("{{ cite() }}", "cite() wants keys of references.bib in quotes"),
     "a number": ("{{ cite(2023) }}", "cite() wants keys of references.bib in quotes"),
-    "words for two": ('{{ cite("xiao2023", "plain", shown="x") }}', "`shown` stands for one work"),
+    "words for two": ('{{ cite("xiao2023", "plain", text="x") }}', "`text` stands for one work"),
     "an option": ('{{ cite("xiao2023", page=3) }}', "unexpected keyword argument 'page'"),
 }
 

@@ -46,7 +46,7 @@ def counting(*sizes, name="counted"):
 def test_there_is_one_of_every_state_with_its_words(tmp_path):
     data = hand_made.study(tmp_path / "0123456789ab")
     figure = at_opening("attention_map", data)
-    said = sentences.written([figure])["attention_map.seen.json"]
+    said = sentences.sentence_files([figure])["attention_map.seen.json"]
     assert len(said) == data.layers * data.heads
     told = figure.figure.seen(data, layer=2, head=1)
     assert said["layer=2,head=1"] == ["layer 2, head 1", told]
@@ -56,7 +56,7 @@ def test_there_is_one_of_every_state_with_its_words(tmp_path):
 def test_where_models_differ_each_has_its_own_states(tmp_path):
     data = hand_made.several(tmp_path)
     figure = at_opening("update_magnitude", data, figure_for("update_magnitude", data))
-    said = sentences.written([figure])["update_magnitude.seen.json"]
+    said = sentences.sentence_files([figure])["update_magnitude.seen.json"]
     name = data.names[1]
     assert said[f"model={name},layer=1"][1] == figure.figure.seen(data, model=name, layer=1)
     assert len(said) == sum(model.layers for model in data.models)
@@ -75,7 +75,7 @@ def test_where_models_differ_each_has_its_own_states(tmp_path):
 def test_a_real_model_has_them_too_in_files_of_which_one_is_small(sizes, address, files, largest):
     figure = counting(*sizes)
     assert sentences.address(figure) == address
-    written = sentences.written([figure])
+    written = sentences.sentence_files([figure])
     assert len(written) == files
     assert max(map(len, written.values())) == largest <= sentences.IN_A_FILE
     states = [state for content in written.values() for state in content]
@@ -95,7 +95,7 @@ def test_models_that_differ_share_an_address_of_controls_that_all_have(tmp_path,
     monkeypatch.setattr(sentences, "IN_A_FILE", 1)
     figure = at_opening("attention_map", data, figure_for("attention_map", data))
     assert sentences.address(figure) == "attention_map.seen.{model}.{layer}.{head}.json"
-    written = sentences.written([figure])
+    written = sentences.sentence_files([figure])
     assert {len(content) for content in written.values()} == {1}
     assert len(written) == sum(model.layers * model.heads for model in data.models)
 
@@ -107,14 +107,14 @@ def test_a_switch_of_looks_alone_leaves_nothing_to_say_anew():
     figure = counting(2)
     known = figure.figure.controls(None)
     known.append(look)
-    assert list(sentences.written([figure])["counted.seen.json"]) == ["layer=0", "layer=1"]
+    assert list(sentences.sentence_files([figure])["counted.seen.json"]) == ["layer=0", "layer=1"]
 
 
 def test_too_many_states_have_none(monkeypatch):
     monkeypatch.setattr(sentences, "MOST", 12)
     assert sentences.address(counting(4, 3)) == "counted.seen.json"
     assert sentences.address(counting(13)) == ""
-    assert sentences.written([counting(13)]) == {}
+    assert sentences.sentence_files([counting(13)]) == {}
 
 
 def test_a_head_is_read_once_for_all_figures_of_an_article(tmp_path, monkeypatch):
@@ -135,7 +135,7 @@ def test_a_head_is_read_once_for_all_figures_of_an_article(tmp_path, monkeypatch
         figure.figure.seen(data)  # what is once for all states
     read.clear()
     monkeypatch.setattr(sentences, "address", lambda figure: f"{figure.name}.seen.json")
-    assert len(sentences.written(placed)) == len(names)
+    assert len(sentences.sentence_files(placed)) == len(names)
     assert len(read) == len(set(read)) == data.layers * data.heads
 
 

@@ -81,21 +81,21 @@ def _paragraph(lines, number):
             items.append((item[1], [item[2]]))
         else:
             items[-1][1].append(line)
-    return "\n".join(f"- **{marked(name)}**: {marked(' '.join(said))}" for name, said in items)
+    return "\n".join(f"- **{marked(name)}**: {marked(' '.join(words))}" for name, words in items)
 
 
 def attributes(owner: type) -> dict[str, str]:
     """What the source of a class says of its annotated attributes: name -> the text below it."""
-    said = {}
+    texts = {}
     if issubclass(owner, BaseModel):  # whose keys may be those of its bases
         for base in owner.__bases__:
-            said |= attributes(base) if base is not BaseModel else {}
+            texts |= attributes(base) if base is not BaseModel else {}
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
     for node, below in zip(tree.body, [*tree.body[1:], None], strict=True):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-            said[node.target.id] = inspect.cleandoc(below.value.value) if text else ""
-    return said
+            texts[node.target.id] = inspect.cleandoc(below.value.value) if text else ""
+    return texts
 
 
 def call(name: str, function: object) -> str:

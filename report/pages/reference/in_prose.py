@@ -73,22 +73,22 @@ def _measures():
     """Sections of what the argument `measure` may be."""
     beside = {-1: "before", 1: "after"}
     of_passages = {
-        name: f"{said}, {unit}." for name, (said, unit) in head_statistics.MEASURES.items()
+        name: f"{about}, {unit}." for name, (about, unit) in head_statistics.MEASURES.items()
     }
     of_passages |= {
         name: f"fraction of the passage's tokens whose top target is the token {beside[way]}, of "
         "those that have one, 0 to 1."
         for name, way in NEIGHBOURS.items()
     }
-    of_conditions = {name: f"{said}." for name, said in conditions.MEASURES.items()}
+    of_conditions = {name: f"{about}." for name, about in conditions.MEASURES.items()}
     of_conditions |= {"taken": "1 less `lambda`: what goes to the added segment."}
     return [
         Section(
             title,
             [Entry(name, prose(text[0].upper() + text[1:])) for name, text in known.items()],
-            said,
+            about,
         )
-        for title, known, said in (
+        for title, known, about in (
             ("Measures of a passage", of_passages, "What `find.strongest`, for one, takes."),
             ("Measures of conditions", of_conditions, "What `find.most`, for one, takes."),
         )
@@ -98,17 +98,17 @@ def _measures():
 def members(owner: type, prefix: str = "") -> list[Entry]:
     """Entries of all that a class itself defines and explains; prefix: put before each name."""
     numbers = vars(sys.modules[owner.__module__])
-    said = {name: with_numbers(text, numbers) for name, text in attributes(owner).items() if text}
-    found = [Entry(prefix + name, prose(text)) for name, text in said.items() if public(name)]
+    texts = {name: with_numbers(text, numbers) for name, text in attributes(owner).items() if text}
+    entries = [Entry(prefix + name, prose(text)) for name, text in texts.items() if public(name)]
     for name, member in vars(owner).items():
         text = with_numbers(inspect.getdoc(member) or "", numbers)
         if not public(name) or not text:
             continue
         if inspect.isfunction(inspect.unwrap(member)):  # also one that keeps its results
-            found.append(Entry(prefix + call(name, member), prose(text)))
+            entries.append(Entry(prefix + call(name, member), prose(text)))
         elif isinstance(member, property | functools.cached_property):
-            found.append(Entry(prefix + name, prose(text)))
-    return found
+            entries.append(Entry(prefix + name, prose(text)))
+    return entries
 
 
 def with_numbers(text: str, names: Mapping[str, object]) -> str:

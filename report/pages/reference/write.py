@@ -72,9 +72,9 @@ def _inside(key):
 
 def _entries(model, options):
     """Entries of the fields of a model of pydantic; options: keys that are options too."""
-    schema, said = model.model_json_schema(), attributes(model)
+    schema, texts = model.model_json_schema(), attributes(model)
     return [
-        Entry(key, prose(said[key]), _about(key, schema, key in options))
+        Entry(key, prose(texts[key]), _about(key, schema, key in options))
         for key in model.model_fields
     ]
 
@@ -100,7 +100,7 @@ def _kind(what):
     """What a value may be, from its JSON schema, as Markdown."""
     either = what.get("anyOf") or what.get("oneOf")
     if either:
-        return " or ".join(_kind(one) for one in either if one.get("type") != "null")
+        return " or ".join(_kind(schema) for schema in either if schema.get("type") != "null")
     if "$ref" in what:
         name = what["$ref"].rpartition("/")[2]
         (key,) = [key for key, (model, _) in INSIDE.items() if model.__name__ == name]
@@ -127,7 +127,7 @@ def _kind(what):
 
 def figures_page() -> Reference:
     """The fields, and a section a class of data; the gallery has the figures themselves."""
-    said = attributes(Figure)
+    texts = attributes(Figure)
     needed = {
         field.name
         for field in fields(Figure)
@@ -142,7 +142,7 @@ def figures_page() -> Reference:
                 "Fields of a figure",
                 [
                     Entry(name, prose(text), "Must be given." if name in needed else "")
-                    for name, text in said.items()
+                    for name, text in texts.items()
                 ],
                 "The file of a figure sets them by functions and constants of these names, the "
                 "constants in capitals. [Your own figure](../how-to/figures.md) shows such a file, "
@@ -155,8 +155,8 @@ def figures_page() -> Reference:
 
 def _classes():
     """What figures are drawn of, as their files say; and the head that a passage gives."""
-    found = [of for name in figure_names() for of in figure_named(name).of]
-    return [*sorted(dict.fromkeys(found), key=lambda of: of.__name__), DecodedAttention]
+    classes = [of for name in figure_names() for of in figure_named(name).of]
+    return [*sorted(dict.fromkeys(classes), key=lambda of: of.__name__), DecodedAttention]
 
 
 def _data(of):
@@ -185,7 +185,7 @@ def _schema(name, schema):
     return Section(
         title,
         [
-            Entry(key, marked(_said(about, schema)), "" if key in required else "Optional.")
+            Entry(key, marked(_description(about, schema)), "" if key in required else "Optional.")
             for key, about in schema["properties"].items()
             if key != "schema"
         ],
@@ -193,7 +193,7 @@ def _schema(name, schema):
     )
 
 
-def _said(about, schema):
+def _description(about, schema):
     """What a property says of itself, else what the definition says that it refers to."""
     named = about.get("$ref", "").removeprefix("#/definitions/")
     definition = schema["definitions"][named] if named else {}
@@ -260,5 +260,5 @@ def write_reference(site_src: Path) -> None:
     for reference in references:
         path = docs / "reference" / f"{reference.name}.md"
         files.write_text(path, template.render(reference=reference))
-    written = {f"{reference.name}.md" for reference in references}
-    files.remove_others((docs / "reference").glob("*.md"), written)
+    names = {f"{reference.name}.md" for reference in references}
+    files.remove_others((docs / "reference").glob("*.md"), names)
