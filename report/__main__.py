@@ -24,7 +24,7 @@ import typer
 from report import __version__
 from report.authored.boundary import in_words
 from report.authored.guard import guarded
-from report.console import NOT_MEASURED, Terminal, clean, say_error, shown
+from report.console import NOT_MEASURED, Terminal, as_typed, clean, say_error
 from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, named, setup
 from report.files import cannot_write
 from report.project import enclosing_project, nearest_project, only_build, project
@@ -104,8 +104,8 @@ def site(
             "SITE_URL is not set: the site has no feed, no canonical links and an empty site map. "
             f"Before you publish it, say where it will be: `{command('site', site_url=EXAMPLE)}`."
         )
-    serve = command("serve") if folder == where.site else f"{PROGRAM} serve {shown(folder)}"
-    say(f"The site is in {shown(folder)}; see it with `{serve}`.")
+    serve = command("serve") if folder == where.site else f"{PROGRAM} serve {as_typed(folder)}"
+    say(f"The site is in {as_typed(folder)}; see it with `{serve}`.")
 
 
 @app.command()
@@ -209,9 +209,9 @@ def freeze(
         if answers or generated:
             studies = _apart(studies, "answers" if answers else "generated")
         all_found = pipeline.measure(studies, request, terminal, False, measurer)
-        for article, found in zip(studies, all_found, strict=True):
-            for folder in frozen.freeze(article.name, [model.folder for model in found], where):
-                say(f"{article.name}: frozen in {shown(folder)}")
+        for article, datasets in zip(studies, all_found, strict=True):
+            for folder in frozen.freeze(article.name, [model.folder for model in datasets], where):
+                say(f"{article.name}: frozen in {as_typed(folder)}")
 
 
 @app.command()
@@ -241,7 +241,10 @@ def new(
         say(f"{name}/ is a publication with one article, {ARTICLE}.")
         say(f"Build it with `cd {name}`, then `{PROGRAM} site`.")
         return
-    say(f"{shown(path)} is yours: name the model and what it reads in its first lines, and write.")
+    say(
+        f"{as_typed(path)} is yours: name the model and what it reads in its first lines, and "
+        "write."
+    )
     say(f"Build it with `{command('site', study=name)}`.")
 
 
@@ -253,7 +256,7 @@ def check(folder: SiteFolder = None):
     folder = folder or nearest_project().site
     counts = check_site(folder)
     listed = ", ".join(f"{number} {what}" for what, number in counts.items())
-    say(f"{shown(folder)}: all right ({listed}).")
+    say(f"{as_typed(folder)}: all right ({listed}).")
 
 
 @app.command()
@@ -277,9 +280,9 @@ def bundle(
     """
     from report.site.bundled.bundle import bundle
 
-    written = bundle(folder or project(root).site, article, output)
-    how = "unpack it, and open the page in it" if written.path.suffix == ".zip" else "open it"
-    say(f"{article} is in {shown(written.path)} ({written.size / 1e6:.1f} MB); {how} in a browser.")
+    made = bundle(folder or project(root).site, article, output)
+    how = "unpack it, and open the page in it" if made.path.suffix == ".zip" else "open it"
+    say(f"{article} is in {as_typed(made.path)} ({made.size / 1e6:.1f} MB); {how} in a browser.")
 
 
 @app.command()
@@ -348,8 +351,8 @@ def serve(
 
         if folder:
             raise UsageError(
-                f"--watch builds the site of a publication, and {shown(folder)} may be any folder; "
-                "leave it out, and name the publication with --project."
+                f"--watch builds the site of a publication, and {as_typed(folder)} may be any "
+                "folder; leave it out, and name the publication with --project."
             )
         watch_project(pipeline.Request(project(root), study, options.given), port, terminal)
         return
@@ -381,10 +384,10 @@ def models(
 def _apart(studies, kind):
     """The parts of articles that are measured apart; UsageError where no article has one."""
     apart = [article.apart for article in studies if article.apart]
-    found = [part for part in apart if part.front_matter.kind == kind]
-    if not found:
+    parts = [part for part in apart if part.front_matter.kind == kind]
+    if not parts:
         raise UsageError(f"--{kind}: no article here {APART[kind]}")
-    return found
+    return parts
 
 
 @contextmanager
@@ -410,8 +413,8 @@ def measuring_packages():
         ) from error
 
 
-def _version(asked: bool):
-    if asked:
+def _version(wanted: bool):
+    if wanted:
         typer.echo(__version__)
         raise typer.Exit
 
@@ -458,9 +461,9 @@ def _errors_said():
             sys.stderr.write(clean("".join(traceback.format_exception(error))))
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             error = cannot_write(error.filename or "what is said, or a temporary file", error)
-        said = in_words(error)
-        say_error(said)
-        sys.exit(said.exit_code)
+        sentence = in_words(error)
+        say_error(sentence)
+        sys.exit(sentence.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -41,9 +41,9 @@ class Terminal:
         """A line as it is: neither wrapped nor read as markup, since it may hold a path."""
         console.print(clean(sentence), markup=False, soft_wrap=True)
 
-    def say_measured(self, article: str, found) -> None:
+    def say_measured(self, article: str, datasets) -> None:
         """What happened to the datasets of a model, a `report.measuring.run.ModelDatasets`."""
-        self.say(f"{article}: {_happened(found)}")
+        self.say(f"{article}: {_happened(datasets)}")
 
     @contextmanager
     def bars(self) -> Iterator[Callable[[str, int, int], None]]:
@@ -54,17 +54,17 @@ class Terminal:
         if not console.is_terminal:
             yield Lines(self.say)
             return
-        with progress() as shown:
+        with progress() as bars:
             tasks = {}
 
             def show(what, done, total):
                 if what not in tasks:
-                    tasks[what] = shown.add_task(what, total=total, visible=False)
+                    tasks[what] = bars.add_task(what, total=total, visible=False)
                 for other in tasks.keys() - {what}:
-                    shown.update(tasks[other], visible=False)
-                if done < shown.tasks[tasks[what]].completed:  # the next model
-                    shown.reset(tasks[what])
-                shown.update(tasks[what], completed=done, total=total, visible=True)
+                    bars.update(tasks[other], visible=False)
+                if done < bars.tasks[tasks[what]].completed:  # the next model
+                    bars.reset(tasks[what])
+                bars.update(tasks[what], completed=done, total=total, visible=True)
 
             yield show
 
@@ -128,17 +128,17 @@ def from_here(sentence: str) -> str:
     return sentence
 
 
-def shown(path: str | Path) -> Path:
+def as_typed(path: str | Path) -> Path:
     """A path as it is typed here: relative if it lies below the current folder."""
     path = Path(path).resolve()
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _happened(found):
+def _happened(datasets):
     from report.measuring.frozen import measured_with
 
-    key = found.folder.name
-    if found.ran:
-        return f"measured ({key}): {'; '.join(found.reasons)}"
-    with_what = f": {measured_with(found.folder)}" if found.state == "frozen" else ""
-    return f"{NOT_MEASURED[found.state]} ({key}){with_what}"
+    key = datasets.folder.name
+    if datasets.ran:
+        return f"measured ({key}): {'; '.join(datasets.reasons)}"
+    with_what = f": {measured_with(datasets.folder)}" if datasets.state == "frozen" else ""
+    return f"{NOT_MEASURED[datasets.state]} ({key}){with_what}"

@@ -54,11 +54,11 @@ def of_hub(error: BaseException) -> ReportError:
 
     What it says is repeated only of a package that is missing: else it may hold a token.
     """
-    said = f": {error}" if isinstance(error, ImportError) else ""
+    reason = f": {error}" if isinstance(error, ImportError) else ""
     given = ", ".join(sorted(filter(OF_HUB.fullmatch, os.environ))) or "none is"
     return ReportError(
         f"the Hugging Face hub cannot be asked as this machine is set up ({type(error).__name__}"
-        f"{said}). Correct or unset what is wrong of the variables that are set ({given}): an "
+        f"{reason}). Correct or unset what is wrong of the variables that are set ({given}): an "
         "endpoint or a proxy is http://HOST:PORT (a proxy socks5:// needs the package socksio), a "
         "timeout a whole number, a token letters and digits (`hf auth login` writes it anew)."
     )

@@ -396,10 +396,10 @@ def remove_leftovers(folder: Path | str, deep: bool = False) -> None:
 
 def _remove_unheld(paths):
     for path in paths:
-        found = LEFTOVER.fullmatch(path.name)
-        with _held(path, wait=False) if found else nullcontext() as free:
+        match = LEFTOVER.fullmatch(path.name)
+        with _held(path, wait=False) if match else nullcontext() as free:
             if free and path.is_dir():
-                _remove_left(path, found[1])
+                _remove_left(path, match[1])
             elif free:
                 with suppress(OSError):
                     path.unlink()
@@ -416,10 +416,10 @@ def _remove_left(folder, name):
             return
 
 
-def remove_others(paths: Iterable[Path], kept: Collection[str]) -> None:
-    """Remove the files whose names are not in `kept`; ReportError as `remove`."""
+def remove_others(paths: Iterable[Path], names: Collection[str]) -> None:
+    """Remove the files whose names are not in `names`; ReportError as `remove`."""
     for path in paths:
-        if path.is_file() and path.name not in kept:
+        if path.is_file() and path.name not in names:
             remove(path)
 
 

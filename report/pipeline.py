@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from report.console import Terminal, shown
+from report.console import Terminal, as_typed
 from report.datasets.read.study import open_study
 from report.measuring import run as measuring
 from report.measuring.plan import left_out
@@ -87,10 +87,10 @@ def make_pages(request: Request, terminal: Terminal, builder: str = "") -> list[
     say_uncited(request.project, terminal)
     for sentence in placeholders(request.project, studies):
         terminal.say(sentence)
-    found = measure(studies, request, terminal)
-    for sentence in too_heavy(model.folder for models in found for model in models):
+    datasets = measure(studies, request, terminal)
+    for sentence in too_heavy(model.folder for models in datasets for model in models):
         terminal.say(sentence)
-    pages, opened = draw(studies, found, request.project, about, terminal)
+    pages, opened = draw(studies, datasets, request.project, about, terminal)
     write(pages, opened, request.project, about)
     names = [study.name for study in studies]
     return [name for name in study_names(request.project.articles) if name not in names]
@@ -117,7 +117,9 @@ def say_uncited(project: Project, terminal: Terminal) -> None:
     if keys := uncited(project.articles):
         more = f" and {len(keys) - 5:,} more" if len(keys) > 6 else ""
         listed = ", ".join(keys[:5] if more else keys)
-        terminal.say(f"{shown(project.articles / BIBLIOGRAPHY)}: no article cites {listed}{more}.")
+        terminal.say(
+            f"{as_typed(project.articles / BIBLIOGRAPHY)}: no article cites {listed}{more}."
+        )
 
 
 def measure(
@@ -137,12 +139,12 @@ def measure(
     all_found = []
     for study in studies:
         with terminal.bars() as show:
-            found = measuring.datasets(
+            datasets = measuring.datasets(
                 study, request.project, show, request.force, use_frozen, terminal.say, measurer
             )
-        for model in found:
+        for model in datasets:
             terminal.say_measured(study.name, model)
-        all_found.append(found)
+        all_found.append(datasets)
     return all_found
 
 
@@ -152,37 +154,37 @@ def draw(
     project: Project,
     about: Site,
     terminal: Terminal,
-    kept: Mapping[str, Drawn] | None = None,
+    drawn: Mapping[str, Drawn] | None = None,
 ) -> tuple[list[Page], list]:
     """The page and the figures of every article; returns the pages, and the data they show.
 
-    kept: by name of the article, what was drawn of it already
+    drawn: by name of the article, what was drawn of it already
     """
-    kept = kept if kept is not None else {study.name: Drawn() for study in studies}
+    drawn = drawn if drawn is not None else {study.name: Drawn() for study in studies}
     apart = [measuring.measured_apart(study, project) for study in studies]
     opened = [
-        _opened(kept[study.name], study, found, others)
-        for study, found, others in zip(studies, all_found, apart, strict=True)
+        _opened(drawn[study.name], study, datasets, others)
+        for study, datasets, others in zip(studies, all_found, apart, strict=True)
     ]
     pages = []
     with terminal.bars() as show:
         show("Writing pages", 0, len(studies))
-        for study, data, found, others in zip(studies, opened, all_found, apart, strict=True):
-            both = [*found, *others]
+        for study, data, datasets, others in zip(studies, opened, all_found, apart, strict=True):
+            both = [*datasets, *others]
             frozen = [model.folder.name for model in both if model.state == "frozen"]
-            keep = kept[study.name]
+            keep = drawn[study.name]
             pages.append(render_article(study, data, project.site_src, frozen, about.url, keep))
             show("Writing pages", len(pages), len(studies))
     return pages, opened
 
 
-def _opened(kept, study, found, others):
+def _opened(drawn, study, datasets, others):
     """The datasets of an article: the same object, while the same files are there."""
-    folders, apart = ([model.folder for model in both] for both in (found, others))
+    folders, apart = ([model.folder for model in both] for both in (datasets, others))
     labels, noun = study.front_matter.labels, study.front_matter.noun
     manifests = stamps([folder / "manifest.json" for folder in (*folders, *apart)])
     name = "datasets", str(manifests), str(labels), len(apart), noun
-    return kept.get(name, [], lambda: open_study(folders, labels, apart, noun))
+    return drawn.get(name, [], lambda: open_study(folders, labels, apart, noun))
 
 
 def write(pages: list[Page], opened: list, project: Project, about: Site) -> None:

@@ -57,14 +57,14 @@ def project(root: Path | str | None = None) -> Project:
     """
     if root is None:
         return nearest_project()
-    found = Project(Path(root))
-    for needed in (found.config, found.articles):
+    nearest = Project(Path(root))
+    for needed in (nearest.config, nearest.articles):
         if not needed.exists():
             raise UsageError(
-                f"{found.root}: no project here ({needed.relative_to(found.root)} is missing); "
+                f"{nearest.root}: no project here ({needed.relative_to(nearest.root)} is missing); "
                 "run the command in the folder of the project, or name it with --project."
             )
-    return found
+    return nearest
 
 
 def enclosing_project() -> Project | None:
@@ -79,13 +79,13 @@ def nearest_project() -> Project:
 
     raises: UsageError if there is neither
     """
-    found = enclosing_project()
-    if found is None and INSTALLED:
+    nearest = enclosing_project()
+    if nearest is None and INSTALLED:
         raise UsageError(
             "there is no publication here (no mkdocs.yml with templates/articles beside it, in "
             f"this folder or above); go to its folder, or start one: `{NAME} new my-publication`."
         )
-    return found or Project(SHIPPED)
+    return nearest or Project(SHIPPED)
 
 
 def documentation(site_src: Path) -> Path | None:

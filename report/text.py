@@ -117,16 +117,18 @@ def number(value: float) -> str:
     if abs(value) < SMALLEST / 2:
         return "nearly 0"
     if 0.95 <= abs(value) < 1 - ROUNDING:
-        shown = next((said for n in (2, 3, 4) if abs(float(said := f"{value:.{n}f}")) < 1), None)
-        return (shown or f"nearly {value:.0f}").replace("-", "−")
+        text = next(
+            (decimal for n in (2, 3, 4) if abs(float(decimal := f"{value:.{n}f}")) < 1), None
+        )
+        return (text or f"nearly {value:.0f}").replace("-", "−")
     exponent = int(f"{value:.1e}".partition("e")[2])  # of the rounded value: 0.0996 is 0.10
     return f"{value:,.{min(4, max(0, 1 - exponent))}f}".replace("-", "−")
 
 
 def signed(value: float) -> str:
     """`number` with its sign: "+2.9", "−0.25", "0"."""
-    said = number(value)
-    return f"+{said}" if value > 0 and said[0].isdigit() else said
+    text = number(value)
+    return f"+{text}" if value > 0 and text[0].isdigit() else text
 
 
 def percent(value: float, digits: int = 0) -> str:
@@ -139,12 +141,12 @@ def percent(value: float, digits: int = 0) -> str:
     least = 10**-digits
     if 0 < 100 * value < least / 2:
         return f"less than {least:.{digits}f}\u00a0%"
-    shown = f"{100 * value:.{digits}f}"
-    if float(shown) == 100 and value < 1 - ROUNDING:
+    text = f"{100 * value:.{digits}f}"
+    if float(text) == 100 and value < 1 - ROUNDING:
         return f"more than {100 - least:.{digits}f}\u00a0%"
-    if not float(shown):
-        shown = shown.removeprefix("-")
-    return f"{shown}\u00a0%".replace("-", "−")
+    if not float(text):
+        text = text.removeprefix("-")
+    return f"{text}\u00a0%".replace("-", "−")
 
 
 LONGEST = 160
@@ -165,9 +167,9 @@ def whole(text: str) -> str:
 
 def quoted(value: object) -> str:
     """A value as a sentence quotes it: on one line, and without its middle if it is long."""
-    said = repr(value)
+    text = repr(value)
     half = LONGEST // 2
-    return said if len(said) <= LONGEST else f"{said[:half]} … {said[-half:]}"
+    return text if len(text) <= LONGEST else f"{text[:half]} … {text[-half:]}"
 
 
 END, ISOLATE_END = "\u202c", "\u2069"
@@ -187,7 +189,7 @@ def isolated(text: str) -> str:
     """
     if not {*OPENS, END, ISOLATE_END} & set(text):
         return text
-    found, open_ones, alone = [], [], text[:1] in ISOLATES
+    letters, open_ones, alone = [], [], text[:1] in ISOLATES
     for number, letter in enumerate(text):
         if letter in OPENS:
             open_ones.append(OPENS[letter])
@@ -200,10 +202,10 @@ def isolated(text: str) -> str:
                 continue
             while open_ones.pop() != ISOLATE_END:  # what was opened within ends too
                 pass
-        found.append(letter)
+        letters.append(letter)
         alone = alone and bool(open_ones or number == len(text) - 1)
-    found += reversed(open_ones)
-    return "".join(found if alone else [ISOLATE, *found, ISOLATE_END])
+    letters += reversed(open_ones)
+    return "".join(letters if alone else [ISOLATE, *letters, ISOLATE_END])
 
 
 def set_apart(text: str) -> str:
@@ -264,12 +266,12 @@ def shortened(text: str, most: int) -> str:
     """
     if len(text) <= most:
         return text
-    kept = ""
+    start = ""
     for character in characters(text[: most + PILE]):
-        if len(kept + character) >= most:
+        if len(start + character) >= most:
             break
-        kept += character
-    return f"{kept or text[: most - 1]}…"
+        start += character
+    return f"{start or text[: most - 1]}…"
 
 
 def nearest(word: str, known: Iterable[str], most: int = 1, similarity: float = 0.6) -> list[str]:
@@ -305,8 +307,8 @@ revision, and what git takes without a password ("git@host:x"), are none."""
 def without_secrets(text: str) -> str:
     """A text whose addresses name no user and no password, and no query, which may be a token; nor
     does what was meant for an address."""
-    text = QUERY.sub(lambda found: found[1] + ("?…" if found[2] else ""), USER.sub("", text))
-    return NEARLY.sub(lambda found: found[1] or ("" if found[0][-1] == "@" else "?…"), text)
+    text = QUERY.sub(lambda match: match[1] + ("?…" if match[2] else ""), USER.sub("", text))
+    return NEARLY.sub(lambda match: match[1] or ("" if match[0][-1] == "@" else "?…"), text)
 
 
 def brief(sentence: str) -> str:
@@ -316,9 +318,9 @@ def brief(sentence: str) -> str:
     as a whole, may be `LONGEST_PATH`.
     """
 
-    def shorter(found):
-        value = found[0]
-        mark = found[1] or ""
+    def shorter(match):
+        value = match[0]
+        mark = match[1] or ""
         most = LONGEST_PATH if "/" in value else MOST_REPEATED
         if len(value) <= most + 2 * len(mark):
             return value

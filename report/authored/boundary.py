@@ -30,13 +30,13 @@ def authored(file: Path | str) -> Iterator[None]:
         except BaseException as error:
             if guard.interrupts(error):
                 raise
-            said = told(error, Path(file))
-            if said is error:
+            sentence = sentence_about(error, Path(file))
+            if sentence is error:
                 raise
-            raise said from error
+            raise sentence from error
 
 
-def told(error: BaseException, file: Path) -> ReportError:
+def sentence_about(error: BaseException, file: Path) -> ReportError:
     """The sentence about an error: file, line, and what happened.
 
     file: as of `authored`; an error that names a place in it already is returned as it is
@@ -44,7 +44,7 @@ def told(error: BaseException, file: Path) -> ReportError:
     place, known = _place(error, file)
     if isinstance(error, ReportError) and (not known or str(error).startswith(str(file))):
         return error
-    return ReportError(f"{place}: {_said(error, known)}")
+    return ReportError(f"{place}: {_words(error, known)}")
 
 
 def in_words(error: BaseException) -> ReportError:
@@ -57,7 +57,7 @@ def in_words(error: BaseException) -> ReportError:
         return of_hub(error)
     frame = frames[-1]
     return ReportError(
-        f"this is a defect of the program, not of what you wrote: {_said(error, known=True)} "
+        f"this is a defect of the program, not of what you wrote: {_words(error, known=True)} "
         f"({frame.filename}, line {frame.lineno}); please report it, with what is shown if you "
         f"put {TRACEBACK}=1 before the command."
     )
@@ -114,7 +114,7 @@ def _line_of_node(error):
     return None
 
 
-def _said(error, known):
+def _words(error, known):
     """What an error says, on one line; known: whether its line is known, of what was running."""
     if not known and isinstance(error, SyntaxError):
         return f"is not Python: {error.msg}."
@@ -125,17 +125,17 @@ def _said(error, known):
     if isinstance(error, MemoryError):
         return "takes more memory than there is; let it make less."
     try:
-        said = " ".join([str(error), *getattr(error, "__notes__", ())])
+        text = " ".join([str(error), *getattr(error, "__notes__", ())])
     except Exception:  # of a class of the author's own
-        said = ""
-    said = printable(shortened(" ".join(said.split()), MOST))
-    if isinstance(error, ReportError | guard.TooLongError) or (said and _is_jinja(error)):
-        return said
+        text = ""
+    text = printable(shortened(" ".join(text.split()), MOST))
+    if isinstance(error, ReportError | guard.TooLongError) or (text and _is_jinja(error)):
+        return text
     kind = type(error).__name__
     [*_, last] = traceback.extract_tb(error.__traceback__)
     inside = Path(last.filename).is_relative_to(PACKAGE) and last.filename.endswith(".py")
     where = f" (in {last.filename}, line {last.lineno})" if known and inside else ""
-    return f"{kind}{': ' if said else ''}{said}{where}"
+    return f"{kind}{': ' if text else ''}{text}{where}"
 
 
 def _is_jinja(error):

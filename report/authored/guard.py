@@ -204,7 +204,7 @@ def guarded(work: Callable[[], object]) -> int:
         return 0
     alive, held = os.pipe()
     while True:
-        shared, crash, told = mmap.mmap(-1, SIZE), tempfile.TemporaryFile(), []  # noqa: SIM115
+        shared, crash, signals = mmap.mmap(-1, SIZE), tempfile.TemporaryFile(), []  # noqa: SIM115
         sys.stdout.flush()
         pid = os.fork()
         if pid == 0:
@@ -212,18 +212,18 @@ def guarded(work: Callable[[], object]) -> int:
             _child = _Child(shared, crash, alive, seconds)
             _child.run(work)
         try:
-            return _watched(pid, shared, crash, seconds, told)
+            return _watched(pid, shared, crash, seconds, signals)
         except ReportError as error:
             _before = HEAD.unpack_from(shared)[2], error
-            if not _before[0] or {*told} - {signal.SIGALRM}:
+            if not _before[0] or {*signals} - {signal.SIGALRM}:
                 raise
 
 
-def _watched(pid, shared, crash, limit, told):
-    """Wait for the child, and say what became of it, as of `guarded`; told: as of `_wait`."""
-    status = _wait(pid, shared, limit, told)
+def _watched(pid, shared, crash, limit, signals):
+    """Wait for the child, and say what became of it, as of `guarded`; signals: as of `_wait`."""
+    status = _wait(pid, shared, limit, signals)
     ended, since, _, length = HEAD.unpack_from(shared)
-    if -status in told:  # as if nobody had stood between
+    if -status in signals:  # as if nobody had stood between
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     if ended:
@@ -232,11 +232,11 @@ def _watched(pid, shared, crash, limit, told):
     crash.seek(0)
     place = what or "the program"
     for name, line in FRAME.findall(crash.read().decode("utf-8", "replace")):  # innermost first
-        own = what.endswith(".py") and Path(name).is_relative_to(Path(what).parent)
-        if own or name.endswith(".j2"):
+        of_author = what.endswith(".py") and Path(name).is_relative_to(Path(what).parent)
+        if of_author or name.endswith(".j2"):
             place = f"{name}, line {line}"
             break
-    if signal.SIGALRM in told:
+    if signal.SIGALRM in signals:
         raise ReportError(f"{place}: {_too_long(limit)}")
     if status < 0:
         raise ReportError(
@@ -249,17 +249,17 @@ def _watched(pid, shared, crash, limit, told):
     )
 
 
-def _wait(pid, shared, limit, told):
-    """Wait for the child; its status, negative for a signal. told: gets the signals it is given."""
+def _wait(pid, shared, limit, signals):
+    """Wait for the child; its status, negative for a signal. signals: gets those it is given."""
 
     def look(*_):
         _, since, *_ = HEAD.unpack_from(shared)
         if since and time.monotonic() - since > 1.1 * limit + 2 * AGAIN:
-            told.append(signal.SIGALRM)  # Python does not come to stop it: it waits for C
-            os.kill(pid, signal.SIGABRT if len(told) < 5 else signal.SIGKILL)
+            signals.append(signal.SIGALRM)  # Python does not come to stop it: it waits for C
+            os.kill(pid, signal.SIGABRT if len(signals) < 5 else signal.SIGKILL)
 
     def pass_on(number, _):
-        told.append(number)
+        signals.append(number)
         with suppress(ProcessLookupError):
             os.kill(pid, number)
 

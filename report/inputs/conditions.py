@@ -74,12 +74,12 @@ class Condition:
         """
         names = [segment.name for segment in self.segments]
         twice = sorted({name for name in names if names.count(name) > 1})
-        own = {"", ADDED, BEGUN, ANSWER}
-        taken = own & {*names} or any(name.startswith(TEMPLATE) for name in names)
+        reserved = {"", ADDED, BEGUN, ANSWER}
+        taken = reserved & {*names} or any(name.startswith(TEMPLATE) for name in names)
         if twice or taken:
-            said = f"two segments are called '{twice[0]}'" if twice else f"got {names}"
+            reason = f"two segments are called '{twice[0]}'" if twice else f"got {names}"
             raise ReportError(
-                f"condition '{self.name}': {said}; give every segment a name of its own, "
+                f"condition '{self.name}': {reason}; give every segment a name of its own, "
                 f"not empty, not '{ADDED}', '{BEGUN}' or '{ANSWER}', and not beginning with "
                 f"'{TEMPLATE}'"
             )
@@ -124,5 +124,5 @@ def question_prompt(
 
     frame: a text with QUESTION in it
     """
-    asked = Segment("question", frame.replace(QUESTION, question))
-    return Condition(name, name, (Segment("system", f"{system}\n"), asked))
+    segment = Segment("question", frame.replace(QUESTION, question))
+    return Condition(name, name, (Segment("system", f"{system}\n"), segment))

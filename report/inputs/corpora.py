@@ -58,8 +58,8 @@ class Corpus:
         if self.spec is None or ending(self.spec.file) not in LINES:
             return ""
         delimiter = next(_read(self.spec, lambda opened, spec: [_rows(opened, spec)[0]]))
-        own = OWN_DELIMITER[ending(self.spec.file)]
-        return "" if delimiter == own else f"cells between {between(delimiter)}"
+        usual = OWN_DELIMITER[ending(self.spec.file)]
+        return "" if delimiter == usual else f"cells between {between(delimiter)}"
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """raises: ReportError if a text cannot be read, or texts have changed since `scanned`"""
@@ -187,8 +187,8 @@ def _files(path):
         return [fsspec.open(path, expand=False, **read)]
     files = fsspec.open_files(path, **read)
     if not files:
-        shown = network.without_secrets(path)
-        raise ReportError(f"no file fits {shown}; give the path of a file of texts")
+        public = network.without_secrets(path)
+        raise ReportError(f"no file fits {public}; give the path of a file of texts")
     for each in files:
         there = "file" in each.fs.protocol and Path(each.path).exists()
         if there and not Path(each.path).is_file():

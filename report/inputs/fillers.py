@@ -71,10 +71,10 @@ def repeated_tokens(count: Callable[[str], int], tokens: int, string: str = "/")
             if number < tokens:  # fewer repetitions have even fewer
                 break
 
-    def written(spaces):
+    def text_of(spaces):
         return "".join(string + space for space in spaces).rstrip(" ")
 
-    text = _fitted([" "] * tokens, _change_spaces, written, count, tokens, np.random.default_rng(0))
+    text = _fitted([" "] * tokens, _change_spaces, text_of, count, tokens, np.random.default_rng(0))
     if text is not None:
         return text
     raise ReportError(
@@ -88,7 +88,7 @@ def sentence(count: Callable[[str], int], tokens: int, seed: int = 0) -> str:
     raises: ReportError if none is found, as for very few tokens
     """
     rng = np.random.default_rng(seed)
-    text = _fitted([_clause(rng)], _change_sentence, _written, count, tokens, rng)
+    text = _fitted([_clause(rng)], _change_sentence, _sentence, count, tokens, rng)
     if text is None:
         raise ReportError(
             f"found no sentence of exactly {tokens} tokens; ask for at least 8 tokens"
@@ -123,18 +123,18 @@ def random_words(
     return text
 
 
-def _fitted(state, change, written, count, tokens, rng):
+def _fitted(state, change, text_of, count, tokens, rng):
     """A text with the number of tokens wanted, reached by random changes of a state; or None.
 
     change: function from a state, the tokens it lacks and rng to a new state
-    written: function from a state to its text
+    text_of: function from a state to its text
     """
-    missing = tokens - count(written(state))
+    missing = tokens - count(text_of(state))
     for _ in range(STEPS):
         if missing == 0:
-            return written(state)
+            return text_of(state)
         changed = change(state, missing, rng)
-        left = tokens - count(written(changed))
+        left = tokens - count(text_of(changed))
         if abs(left) <= abs(missing):
             state, missing = changed, left
     return None
@@ -174,12 +174,12 @@ def _change_sentence(clauses, missing, rng):
     return [*clauses[:changed], clause, *clauses[changed + 1 :]]
 
 
-def _written(clauses):
+def _sentence(clauses):
     """The sentence: clauses joined, a capital first and a full stop at the end."""
-    said = []
+    words = []
     for joint, *parts in clauses:
-        said += [*joint, "the", *(word for part in parts for word in part)]
-    return " ".join(said[1:]).capitalize() + "."  # the first clause joins nothing
+        words += [*joint, "the", *(word for part in parts for word in part)]
+    return " ".join(words[1:]).capitalize() + "."  # the first clause joins nothing
 
 
 def pick(rng: np.random.Generator, values: Sequence[str]) -> str:

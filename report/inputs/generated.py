@@ -72,15 +72,15 @@ def known_words(fits: Fits, model: str) -> dict[str, list[str]]:
         resampled must be equally long
     """
     sorts = {"names": NAMES, "places": PLACES, "things": THINGS}
-    found = {sort: [word for word in words if fits(word)] for sort, words in sorts.items()}
+    known = {sort: [word for word in words if fits(word)] for sort, words in sorts.items()}
     for sort, fewest in FEWEST.items():
-        if len(found[sort]) < fewest:
+        if len(known[sort]) < fewest:
             raise ReportError(
-                f"of {len(sorts[sort])} {sort}, {model} knows {len(found[sort])} as one token "
+                f"of {len(sorts[sort])} {sort}, {model} knows {len(known[sort])} as one token "
                 f"each, and {fewest} are needed; take a model with a larger vocabulary, or leave "
                 "`generated` out"
             )
-    return found
+    return known
 
 
 def sentences(number: int, seed: int, words: Mapping[str, Sequence[str]]) -> list[Generated]:
@@ -88,24 +88,26 @@ def sentences(number: int, seed: int, words: Mapping[str, Sequence[str]]) -> lis
 
     words: the result of `known_words`
     """
-    rng, found = np.random.default_rng(seed), []
-    while len(found) < number:
-        form = len(found) // 2 % len(FORMS)
+    rng, pairs = np.random.default_rng(seed), []
+    while len(pairs) < number:
+        form = len(pairs) // 2 % len(FORMS)
         names = [str(name) for name in rng.permutation(words["names"])[:4]]
         places, things = (rng.choice(words[sort], 2).tolist() for sort in ("places", "things"))
         for giver_first in (False, True):
             texts = [
-                _said(form, names[2 * each : 2 * each + 2], places[each], things[each], giver_first)
+                _sentence(
+                    form, names[2 * each : 2 * each + 2], places[each], things[each], giver_first
+                )
                 for each in (0, 1)
             ]
             receiver, giver = names[:2]
-            found.append(
+            pairs.append(
                 Generated(texts[0], form, giver_first, f" {receiver}", f" {giver}", texts[1])
             )
-    return found[:number]
+    return pairs[:number]
 
 
-def _said(form, names, place, thing, giver_first):
+def _sentence(form, names, place, thing, giver_first):
     """names: who receives, who gives."""
-    one, two = names[::-1] if giver_first else names
-    return FORMS[form].format(one=one, two=two, giver=names[1], place=place, thing=thing)
+    first, second = names[::-1] if giver_first else names
+    return FORMS[form].format(one=first, two=second, giver=names[1], place=place, thing=thing)

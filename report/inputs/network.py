@@ -57,10 +57,10 @@ def is_remote(file: str) -> bool:
 def origin(file: str) -> str:
     """Where a file on another machine is fetched from: its address without a password, and the
     service that holds it."""
-    shown = without_secrets(file)
-    *variables, service = SERVICES.get(_protocol(shown)) or [""]
+    public = without_secrets(file)
+    *variables, service = SERVICES.get(_protocol(public)) or [""]
     service = next(filter(None, map(os.environ.get, variables)), service)
-    return f"{shown} ({service})" if service else shown
+    return f"{public} ({service})" if service else public
 
 
 def without_secrets(file: str) -> str:
@@ -95,10 +95,10 @@ def require_public(file: str) -> None:
         return
     try:
         host = urlsplit(file).hostname
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, ValueError):  # ValueError: no host, or no name that a host can have
         return
-    for *_, address in found:
+    for *_, address in addresses:
         if is_local(address[0]):
             raise _refusal(file, address[0])
 
@@ -196,9 +196,9 @@ def _hook(event, arguments):
 
 def _refused_here():
     """The list for what is refused to this thread, or None for a thread that is not watched."""
-    own = _watched.get(threading.get_ident())
-    if own is not None:
-        return own
+    refused = _watched.get(threading.get_ident())
+    if refused is not None:
+        return refused
     from fsspec.asyn import iothread
 
     if threading.current_thread() is iothread[0]:  # connects for whoever reads

@@ -49,9 +49,9 @@ def prompts(name: str | Path) -> Prompts:
     raises: ReportError if the name is unknown, or the file cannot be read, names no system prompt
         or has no question
     """
-    own = str(name).endswith(".md")
-    path = Path(name) if own else FOLDER / f"{name}.md"
-    if not (names_file(path) if own else str(name) in prompt_names()):
+    is_file = str(name).endswith(".md")
+    path = Path(name) if is_file else FOLDER / f"{name}.md"
+    if not (names_file(path) if is_file else str(name) in prompt_names()):
         raise ReportError(
             f"unknown prompts {quoted(name)}; known: {', '.join(prompt_names())}; "
             "the path of an .md file is accepted too, and one of your own in prompts/ by its name"

@@ -55,7 +55,7 @@ class Records:
 
     name: str
     """Of the data set, or of the file without its folder."""
-    said: str
+    called: str
     """What messages call it."""
     origin: str
     """Where it is from, as pages say."""
@@ -87,13 +87,13 @@ class Records:
         number = next((name for name in self.columns if NUMBER.fullmatch(name)), None)
         if number and not columns and self.name.lower().endswith((*OWN_DELIMITER,)):
             raise ReportError(
-                f"{self.said} has the number {number} where its first line should name a column; "
+                f"{self.called} has the number {number} where its first line should name a column; "
                 "put a line of names above the rows, or name the columns with `columns:`"
             )
         unknown = [column for column in columns if column not in self.columns]
         if unknown:
             raise ReportError(
-                f"{self.said} has no column {quoted(unknown[0])}; it has: {listed(self.columns)}"
+                f"{self.called} has no column {quoted(unknown[0])}; it has: {listed(self.columns)}"
             )
 
 
@@ -148,14 +148,14 @@ def spelled(value: object) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence, at most the first 12."""
-    said = [quoted(str(name))[1:-1] for name in names[:SHOWN]]
-    return ", ".join([*said, "…"] if len(names) > SHOWN else said)
+    quoted_names = [quoted(str(name))[1:-1] for name in names[:SHOWN]]
+    return ", ".join([*quoted_names, "…"] if len(names) > SHOWN else quoted_names)
 
 
-def _records(text, ending, name, said, origin, delimiter=None):
+def _records(text, ending, name, called, origin, delimiter=None):
     what = "each an object {...}" if ending.startswith(".json") else "below a line of names"
     if not text.strip():
-        raise ReportError(f"{said}: is empty; it must hold rows, {what}")
+        raise ReportError(f"{called}: is empty; it must hold rows, {what}")
     form = ""
     try:
         if ending.startswith(".json"):
@@ -166,10 +166,10 @@ def _records(text, ending, name, said, origin, delimiter=None):
     except (ValueError, csv.Error, RecursionError) as error:
         reason = str(error).splitlines()[0][:200]
         kind = ending[1:].upper()
-        raise ReportError(f"{said}: is not a {kind} file of rows: {reason}") from error
+        raise ReportError(f"{called}: is not a {kind} file of rows: {reason}") from error
     if not rows or not all(isinstance(row, dict) for row in rows):
-        raise ReportError(f"{said}: has no rows; it must hold rows, {what}")
-    return Records(name, said, origin, columns, rows, form)
+        raise ReportError(f"{called}: has no rows; it must hold rows, {what}")
+    return Records(name, called, origin, columns, rows, form)
 
 
 def _of_json(text, ending):
@@ -205,23 +205,27 @@ def delimiter_of(
     given: by the author, counts before all else
     raises: ValueError that says what was seen
     """
-    own, said = OWN_DELIMITER[ending], SEP_LINE.match(text)
-    text = text[said.end() :] if said else text
-    if given or said:
-        return given or said[1], text
+    usual, stated = OWN_DELIMITER[ending], SEP_LINE.match(text)
+    text = text[stated.end() :] if stated else text
+    if given or stated:
+        return given or stated[1], text
     widths = {sign: _widths(text, sign, whole) for sign in DELIMITERS}
-    fitting = {sign: found[0] for sign, found in widths.items() if _even(found) and found[0] > 1}
+    fitting = {
+        sign: counts[0] for sign, counts in widths.items() if _even(counts) and counts[0] > 1
+    }
     if len(fitting) > 1:
         listed = " or ".join(f"{DELIMITERS[s]} ({n} columns)" for s, n in fitting.items())
         raise ValueError(f'its lines can be split at {listed}; say which: `delimiter: ";"`')
-    named = next((s for s, found in widths.items() if s != own and found and found[0] > 1), None)
-    if not fitting and named and widths[own][:1] in ([], [1]):
+    named = next(
+        (s for s, counts in widths.items() if s != usual and counts and counts[0] > 1), None
+    )
+    if not fitting and named and widths[usual][:1] in ([], [1]):
         names, row = widths[named][0], next(n for n in widths[named] if n != widths[named][0])
         raise ValueError(
             f"its first line has {names} names between {DELIMITERS[named]}, but another line has "
             f'{row} cells; mend that line, or say what stands between cells: `delimiter: ","`'
         )
-    return next(iter(fitting), own), text
+    return next(iter(fitting), usual), text
 
 
 def _widths(text, delimiter, whole):
@@ -229,10 +233,10 @@ def _widths(text, delimiter, whole):
     csv.field_size_limit(LONGEST)
     try:
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=whole)
-        found = [len(line) for line in lines if line]
+        counts = [len(line) for line in lines if line]
     except csv.Error:
         return []
-    return found if whole or len(found) < 2 else found[:-1]  # the last may go on
+    return counts if whole or len(counts) < 2 else counts[:-1]  # the last may go on
 
 
 def _even(widths):
@@ -262,11 +266,11 @@ def cells_of(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
         yield row
 
 
-def _of_csv(text, delimiter, own):
+def _of_csv(text, delimiter, usual):
     """Columns and rows of a text of lines, and how it was read."""
     columns, *rows = cells_of(io.StringIO(text, newline=""), delimiter)
     commas = any(DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row)
-    form = [] if delimiter == own else [f"cells between {between(delimiter)}"]
+    form = [] if delimiter == usual else [f"cells between {between(delimiter)}"]
     form += ["numbers with a decimal comma are texts"] if commas else []
     number = INTEGER if commas else NUMBER  # 1.234 may be a thousand there
     values = [

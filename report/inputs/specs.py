@@ -37,12 +37,12 @@ def _delimiter(value):
 Delimiter = Annotated[str, AfterValidator(_delimiter)]
 
 
-def shown(text: str) -> str:
+def page_text(text: str) -> str:
     """Text for pages, feed and cards, which cannot hold control characters."""
     return isolated(xml_text(text))
 
 
-Shown = Annotated[str, Field(min_length=1), AfterValidator(shown)]
+Shown = Annotated[str, Field(min_length=1), AfterValidator(page_text)]
 
 
 def require_lines(delimiter: str | None, file: str | None) -> None:
@@ -84,12 +84,12 @@ class PassageSpec(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self):
-        said = [name for name in PLACES if name in self.model_fields_set]
+        places = [name for name in PLACES if name in self.model_fields_set]
         about = [n for n in ("row", "column", "columns") if n in self.model_fields_set]
-        if len(said) != 1:
-            listed = " and ".join(f"`{name}`" for name in said) or "none of them"
+        if len(places) != 1:
+            listed = " and ".join(f"`{name}`" for name in places) or "none of them"
             raise ValueError(f"says {listed}; say one of `text`, `dataset` and `file`")
-        if said == ["text"] and about:
+        if places == ["text"] and about:
             raise ValueError(f"says `{about[0]}` of a text; that is for a `dataset` or a `file`")
         if self.column and self.columns:
             raise ValueError("says `column` and `columns`; say one of them")

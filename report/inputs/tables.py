@@ -103,21 +103,22 @@ def first_rows(source: Records, columns: Sequence[str] = (), rows: int | None = 
     most = len(source.rows)
     if most < FEWEST_ROWS:
         raise ReportError(
-            f"{source.said} has only {most} row; a table needs {FEWEST_ROWS} at least"
+            f"{source.called} has only {most} row; a table needs {FEWEST_ROWS} at least"
         )
     rows = min(ROWS, most) if rows is None else rows
     if not FEWEST_ROWS <= rows <= most:
         raise ReportError(
-            f"got {rows} rows; of {source.said}, {FEWEST_ROWS} to {most} rows can be read"
+            f"got {rows} rows; of {source.called}, {FEWEST_ROWS} to {most} rows can be read"
         )
     chosen = tuple(columns) or source.columns
     if not all(column.strip() for column in chosen):
         raise ReportError(
-            f"a column of {source.said} has no name; give it one, or name others: `columns: [...]`"
+            f"a column of {source.called} has no name; give it one, or name others: "
+            "`columns: [...]`"
         )
     if rows * len(chosen) > MOST_CELLS:
         raise ReportError(
-            f"{rows} rows of {len(chosen)} columns of {source.said} are too many cells for a "
+            f"{rows} rows of {len(chosen)} columns of {source.called} are too many cells for a "
             f"table, which has at most {MOST_CELLS:,}; ask for fewer `rows` or `columns`"
         )
     cells = tuple(tuple(_cell(row.get(column)) for column in chosen) for row in source.rows[:rows])
@@ -152,8 +153,8 @@ def rendering(table: Table, name: str) -> Rendering:
         for row, cells in enumerate(table.rows)
     ]
     template = jinja.get_template(f"{name}.txt.j2")
-    written = template.render(columns=columns, rows=rows).rstrip("\n")
-    stretches = MARK.split(written)  # delimiters and numbers of parts alternate
+    rendered = template.render(columns=columns, rows=rows).rstrip("\n")
+    stretches = MARK.split(rendered)  # delimiters and numbers of parts alternate
     all_parts = [
         parts[int(stretch)] if place % 2 else Part(stretch, "delimiter")
         for place, stretch in enumerate(stretches)

@@ -52,9 +52,9 @@ def _mapping(loader, node, deep=False):
 
 def once(loader: yaml.Loader, node: yaml.MappingNode) -> Iterator[dict]:
     """A constructor of YAML's for mappings in which every key comes once."""
-    found = {}
-    yield found
-    found.update(_mapping(loader, node))
+    mapping = {}
+    yield mapping
+    mapping.update(_mapping(loader, node))
 
 
 _Loader.add_constructor("tag:yaml.org,2002:map", once)
@@ -98,8 +98,8 @@ def parse(header: Sequence[str], path: str | Path) -> dict[str, Any]:
         values = load("\n".join(header)) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         line = getattr(getattr(error, "problem_mark", None), "line", 0) + FIRST
-        said = str(getattr(error, "problem", None) or error).splitlines()
-        problem = said[0][:200] if said else "it ends in the middle"
+        lines = str(getattr(error, "problem", None) or error).splitlines()
+        problem = lines[0][:200] if lines else "it ends in the middle"
         if "'\\t'" in problem:
             problem = "a tab, where YAML wants spaces"
         raise ReportError(f"{path}, line {line}: front matter is not YAML: {problem}.") from error
@@ -127,10 +127,10 @@ def line_of(header: Sequence[str], loc: Sequence[str | int]) -> int:
     for part in loc:
         inner = None
         if isinstance(node, yaml.MappingNode):
-            found = [pair for pair in node.value if pair[0].value == part]
+            pairs = [pair for pair in node.value if pair[0].value == part]
             # of a key that is missing, the line of what it is missing from
             line, inner = (
-                (found[0][0].start_mark.line + FIRST, found[0][1]) if found else (line, None)
+                (pairs[0][0].start_mark.line + FIRST, pairs[0][1]) if pairs else (line, None)
             )
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
             inner = node.value[part]

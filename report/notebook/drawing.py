@@ -38,16 +38,16 @@ def figure(
     raises: ReportError for an unknown figure, one that these measurements have no data for, or a
         state out of reach
     """
-    data, own = measurements.drawn(heads, lines), _own_figures()
-    known = figure_names(own)
+    data, folder = measurements.drawn(heads, lines), _own_figures()
+    known = figure_names(folder)
     if name not in known:
         near = nearest(name, known)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ReportError(f"unknown figure {name!r}; {hint}{_others(measurements)}")
-    if reason := _left_out(name, own, data):
-        said = f"figure {name!r} cannot be drawn of these measurements: {reason}"
-        raise ReportError(f"{said} {_others(measurements)}")
-    spec = _specification(figure_named(name, own), data, state)
+    if reason := _left_out(name, folder, data):
+        sentence = f"figure {name!r} cannot be drawn of these measurements: {reason}"
+        raise ReportError(f"{sentence} {_others(measurements)}")
+    spec = _specification(figure_named(name, folder), data, state)
     spec.pop("usermeta", None)  # is for the script of a page
     rows = spec.pop("datasets", {})
     chart = altair.Chart.from_dict(spec)
@@ -58,8 +58,8 @@ def figure(
 def drawable(data: Any) -> list[str]:
     """Names of the figures that can be drawn of data, sorted: those that ship, and those in the
     folder `figures/` of the project that the current folder lies in."""
-    own = _own_figures()
-    return [name for name in figure_names(own) if not _reason(name, own, data)]
+    folder = _own_figures()
+    return [name for name in figure_names(folder) if not _reason(name, folder, data)]
 
 
 def _others(measurements):
@@ -72,41 +72,41 @@ def _own_figures() -> Path | None:
     return project.figures if project and project.figures.is_dir() else None
 
 
-def _left_out(name: str, own: Path | None, data: Any) -> str:
+def _left_out(name: str, folder: Path | None, data: Any) -> str:
     """Why a figure cannot be drawn of data, a sentence; "" if it can.
 
     A figure of one's own may not say so itself, and is tried.
     """
-    shown = figure_named(name, own)
-    reason = shown.left_out(data)
-    if not reason and own_file(name, own):
+    chosen = figure_named(name, folder)
+    reason = chosen.left_out(data)
+    if not reason and own_file(name, folder):
         try:
-            shown.rows(data, **{"panel": 0} if shown.panels else {})
+            chosen.rows(data, **{"panel": 0} if chosen.panels else {})
         except ReportError as error:
             return str(error)
     return reason
 
 
-def _reason(name, own, data):
+def _reason(name, folder, data):
     """The same, also for a file that is no figure."""
     try:
-        return _left_out(name, own, data)
+        return _left_out(name, folder, data)
     except ReportError as error:
         return str(error)
 
 
-def _specification(shown: Figure, data: Any, state: dict) -> dict:
+def _specification(chosen: Figure, data: Any, state: dict) -> dict:
     """The specification of one chart of a figure, with its data."""
-    if not shown.panels:
-        return still.specification(shown, data, **state)
-    titles = shown.panels(data)
-    views = [box.view for box in shown.boxes(data)]
+    if not chosen.panels:
+        return still.specification(chosen, data, **state)
+    titles = chosen.panels(data)
+    views = [box.view for box in chosen.boxes(data)]
     if all(views) and "panel" not in state:
         state |= {"panel": views.index(state["view"]) if state.get("view") in views else 0}
     if state.get("panel", 0 if len(titles) == 1 else None) not in range(len(titles)):
-        controls = shown.controls(data)
+        controls = chosen.controls(data)
         named = [f"{n} ({choices.filled(title, controls)})" for n, title in enumerate(titles)]
         raise ReportError(
-            f"figure {shown.name!r} has {len(titles)} charts; say which: panel={', '.join(named)}."
+            f"figure {chosen.name!r} has {len(titles)} charts; say which: panel={', '.join(named)}."
         )
-    return still.specification(shown, data, **{"panel": 0} | state)
+    return still.specification(chosen, data, **{"panel": 0} | state)

@@ -54,16 +54,16 @@ def measure(
         as in front matter
     raises: ReportError, which says in one sentence what is wrong
     """
-    own = None if table is None or isinstance(table, str) else _rows(table)
-    texts = {"passage": passage, "table": own.name if own else table}
+    rows = None if table is None or isinstance(table, str) else _rows(table)
+    texts = {"passage": passage, "table": rows.name if rows else table}
     wanted = _front_matter(model, {k: v for k, v in texts.items() if v is not None} | options)
     study = Study(NAME, wanted, Path(NAME), "", allow_local=allow_local)
-    inputs = kinds.kind("table").given(own, wanted) if own else read(study)
+    inputs = kinds.kind("table").given(rows, wanted) if rows else read(study)
     say_read(study, inputs, print)
-    kept = Project(_cache())
-    chosen = plans(study, kept, inputs, force)
-    again = _command(wanted, chosen[0], options, own)
-    run = MeasuringRun(kept, lambda *_: None, force=force)
+    project = Project(_cache())
+    chosen = plans(study, project, inputs, force)
+    again = _command(wanted, chosen[0], options, rows)
+    run = MeasuringRun(project, lambda *_: None, force=force)
     (done,) = carry_out(chosen, study, inputs, run, again)
     return Measurements(open_study([done.folder]))
 
@@ -84,8 +84,8 @@ def _front_matter(model, options):
         wanted = FrontMatter(**about, model=str(model), **options)
     except (ValidationError, TypeError) as error:
         problem = error.errors()[0] if isinstance(error, ValidationError) else {"msg": str(error)}
-        said = ": ".join(map(str, [*problem.get("loc", ())[:1], problem["msg"]]))
-        raise ReportError(f"measure: {said}") from None
+        fault = ": ".join(map(str, [*problem.get("loc", ())[:1], problem["msg"]]))
+        raise ReportError(f"measure: {fault}") from None
     if wanted.sweep or len(wanted.all_models) > 1:
         raise ReportError(
             "measure: a notebook measures one model at a time; call measure() for each, or write "
@@ -109,22 +109,24 @@ def _rows(table) -> Records:
     return of_rows(text)
 
 
-def _command(wanted, plan, options, own):
+def _command(wanted, plan, options, rows):
     """A shell command that measures the same again; None where nothing is measured.
 
-    options: as given to `measure`; own: rows given in memory, or None
+    options: as given to `measure`; rows: those given in memory, or None
     """
     if plan.state != "measure":
         return None
     listed = [repr(named_anywhere(plan.source))]
-    if own:
-        options = options | {"table": own.plain}
+    if rows:
+        options = options | {"table": rows.plain}
     elif wanted.kind == "passage":
         listed.append(repr(_anywhere(wanted.passage)))
     else:
         options = {"table": wanted.table} | options if wanted.table else options
-    said = options | {name: plan.settings[name] for name in options if name in plan.settings}
-    listed += [f"{name}={_anywhere(value)!r}" for name, value in said.items() if name != "passage"]
+    stated = options | {name: plan.settings[name] for name in options if name in plan.settings}
+    listed += [
+        f"{name}={_anywhere(value)!r}" for name, value in stated.items() if name != "passage"
+    ]
     code = f"from report import measure; measure({', '.join(listed)})"
     return shlex.join(["python", "-c", code])
 

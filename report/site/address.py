@@ -79,10 +79,10 @@ def _settings(config):
         lines = read_text(Path(config)).split("\n")  # says where it is not UTF-8
         with Path(config).open("rb") as file:
             settings = yaml_load(file, get_yaml_loader(_Settings))
-        for said in filter(LEADS_NOWHERE.match, map(as_browsers_read, _texts(settings))):
-            line = next((n for n, text in enumerate(lines, 1) if said in text), 1)
+        for link in filter(LEADS_NOWHERE.match, map(as_browsers_read, _texts(settings))):
+            line = next((n for n, text in enumerate(lines, 1) if link in text), 1)
             raise UsageError(
-                f"{config}, line {line}: {quoted(said)} runs code, or is a page that is no file of "
+                f"{config}, line {line}: {quoted(link)} runs code, or is a page that is no file of "
                 "the site; give an address that begins with https://, or the path of a file."
             )
     if not isinstance(settings, dict):
@@ -139,5 +139,5 @@ def after_user(text: str) -> str:
 def built_for(folder: Path) -> str:
     """The address that a built site says it has, "" if it was built without one."""
     # a page that is no text is for the check to name
-    found = CANONICAL.search((Path(folder) / "index.html").read_text("utf-8", "replace"))
-    return unescape(found[1]) if found else ""
+    match = CANONICAL.search((Path(folder) / "index.html").read_text("utf-8", "replace"))
+    return unescape(match[1]) if match else ""

@@ -130,18 +130,22 @@ class Reader(HTMLParser):
 
     def refuse(self, text: str, part: str, why: str) -> None:
         """Note that something may not be in the page; as of `Refused`."""
-        said = Refused(self.getpos()[0], text, part, why)
-        if said not in self.refused:
-            self.refused.append(said)
+        refused = Refused(self.getpos()[0], text, part, why)
+        if refused not in self.refused:
+            self.refused.append(refused)
 
     def _misread(self, text):
-        self.refuse(text, text, f"browsers may take {_said(text)} for something else than it seems")
+        self.refuse(
+            text, text, f"browsers may take {_quoted(text)} for something else than it seems"
+        )
 
     def handle_starttag(self, tag, attributes):
         text = self.get_starttag_text() or ""
         given = {name: value or "" for name, value in attributes}
         if tag not in ELEMENTS:
-            return self.refuse(text, f"<{tag}", f"<{_said(tag)}> is no element that pages may hold")
+            return self.refuse(
+                text, f"<{tag}", f"<{_quoted(tag)}> is no element that pages may hold"
+            )
         if (
             (self._within and (self._within == "title" or tag in RAW or "</" in text))
             or (self._drawn and tag in RAW - {"title"})
@@ -169,8 +173,8 @@ class Reader(HTMLParser):
         if self._within == "style":
             self._look_at_loaded("", in_styles(data))
         wrong = {"style": "<", "script": r"<!--|</script"}.get(self._within)
-        if wrong and (found := re.search(wrong, data, re.IGNORECASE)):
-            self._misread(data[found.start() :])
+        if wrong and (match := re.search(wrong, data, re.IGNORECASE)):
+            self._misread(data[match.start() :])
 
     def close(self):
         super().close()
@@ -201,12 +205,14 @@ class Reader(HTMLParser):
             loaded = bool({*given.get("rel", "").lower().split()} - NOT_FETCHED)
         known = loaded or (tag, name) in FOLLOWED or name in ATTRIBUTES
         if not (known or name.startswith(OF_ANY_NAME)):
-            why = f"{_said(name)} is no attribute that <{tag}> may have in pages"
+            why = f"{_quoted(name)} is no attribute that <{tag}> may have in pages"
             return self.refuse(text, name, why)
         values = VALUES.get((tag, name))
         several = value.lower().split() if name == "rel" else [value.strip().lower()]
         if values and not values.issuperset(several):
-            return self.refuse(text, value, f'<{tag} {name}="{_said(value)}"> may not be in pages')
+            return self.refuse(
+                text, value, f'<{tag} {name}="{_quoted(value)}"> may not be in pages'
+            )
         if name == "class" and "mermaid" in value.split():
             self.refuse(text, value, "the theme loads mermaid from another host")
         elif name in STYLES:
@@ -215,15 +221,17 @@ class Reader(HTMLParser):
             addresses = re.split(r"[\s,]+", value) if name == "srcset" else [value]
             self._look_at_loaded(text, addresses, tag not in ("script", "iframe"))
             if tag == "iframe" and not FRAMED.search(_path(value)):
-                self.refuse(text, value, f"a frame may show pages (*.html), not {_said(value)}")
+                self.refuse(text, value, f"a frame may show pages (*.html), not {_quoted(value)}")
         elif (tag, name) in FOLLOWED and _scheme(value) not in SCHEMES:
-            self.refuse(text, value, f"{name} of <{tag}> leads to {_said(value)}, which is no page")
+            self.refuse(
+                text, value, f"{name} of <{tag}> leads to {_quoted(value)}, which is no page"
+            )
 
     def _look_at_loaded(self, text, addresses, pictures=False):
         for address in addresses:
             data = pictures and PICTURE.match(as_browsers_read(address))
             if not data and (_scheme(address) or is_foreign(address)):
-                self.refuse(text, address, f"loads {_said(address)} from another host")
+                self.refuse(text, address, f"loads {_quoted(address)} from another host")
 
 
 SVG = "http://www.w3.org/2000/svg"
@@ -303,7 +311,7 @@ class Drawing(Reader):
         return self._parser.CurrentLineNumber, 0
 
     def _instruction(self, target, _):
-        self.refuse("", "", f"<?{_said(target)}?> may not be in {self.kind}")
+        self.refuse("", "", f"<?{_quoted(target)}?> may not be in {self.kind}")
 
     def _doctype(self, name, system, public, internal):
         if internal:
@@ -314,7 +322,7 @@ class Drawing(Reader):
         if space.startswith(OF_EDITORS):
             return
         if space not in ("", SVG) or tag.lower() not in DRAWN:
-            return self.refuse("", "", f"<{_said(tag)}> is no element that SVG files may hold")
+            return self.refuse("", "", f"<{_quoted(tag)}> is no element that SVG files may hold")
         if tag == "style":
             self._style = []
         for attribute, value in attributes.items():
@@ -325,10 +333,12 @@ class Drawing(Reader):
         of_any = name.startswith(OF_ANY_NAME) or name.lower() in DRAWN_WITH
         named = {"": of_any, XLINK: True, XML: name in ("space", "lang")}
         if not (link or named.get(space, space.startswith(OF_EDITORS))):
-            self.refuse("", "", f"{_said(name)} is no attribute that <{tag}> may have in SVG files")
+            self.refuse(
+                "", "", f"{_quoted(name)} is no attribute that <{tag}> may have in SVG files"
+            )
         elif link and tag == "a":
             if _scheme(value) not in SCHEMES:
-                self.refuse("", "", f"<a> leads to {_said(value)}, which is no page")
+                self.refuse("", "", f"<a> leads to {_quoted(value)}, which is no page")
         elif link:
             self._look_at_loaded("", [value], tag in ("image", "feImage"))
         elif "(" in value or "\\" in value:
@@ -357,11 +367,11 @@ class Listing(Drawing):
         for each in (name, *attributes):
             space, _, part = each.rpartition(" ")
             if space and not space.startswith((XML, *LISTED)):
-                why = f"{_said(part)} of {_said(space)} may not be in {self.kind}"
+                why = f"{_quoted(part)} of {_quoted(space)} may not be in {self.kind}"
                 self.refuse("", "", why)
 
 
-def _said(text):
+def _quoted(text):
     return shortened(" ".join(text.split()), 80)
 
 
@@ -375,5 +385,5 @@ def _path(address):
 
 def _scheme(address):
     """What an address begins with, "" for one of this site or host."""
-    found = re.match(r"([a-z][a-z0-9+.-]*):", as_browsers_read(address), re.IGNORECASE)
-    return found[1].lower() if found else ""
+    match = re.match(r"([a-z][a-z0-9+.-]*):", as_browsers_read(address), re.IGNORECASE)
+    return match[1].lower() if match else ""

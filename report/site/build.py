@@ -109,18 +109,22 @@ def require_settings(config: Path) -> None:
             if key == "theme" and not (config.parent / ".theme").exists():
                 continue  # the first build writes it
             line = next((n for n, text in enumerate(lines, 1) if text.startswith(f"{key}:")), 1)
-            said = str(problem).strip().split("\n")  # of an extension, with a traceback within
-            said = [said[0], said[-1]] if any(part.startswith("  File") for part in said) else said
-            said = shortened(" ".join(" ".join(said).split()), MOST)
-            raise ReportError(f"{config}, line {line}: {key}: {said}")
+            reason = str(problem).strip().split("\n")  # of an extension, with a traceback within
+            reason = (
+                [reason[0], reason[-1]]
+                if any(part.startswith("  File") for part in reason)
+                else reason
+            )
+            reason = shortened(" ".join(" ".join(reason).split()), MOST)
+            raise ReportError(f"{config}, line {line}: {key}: {reason}")
     _require_end(settings, config.parent)
 
 
 def _require_end(settings, root):
     """Try the texts of an author's that may take Markdown minutes, as MkDocs has it read them."""
     texts = (root / "site_src").rglob("*.md")
-    own = (path for path in texts if path.parent.parent.name != "articles")
-    for path in files.meant([*(root / "templates").rglob("*.j2"), *own]):
+    pages = (path for path in texts if path.parent.parent.name != "articles")
+    for path in files.meant([*(root / "templates").rglob("*.j2"), *pages]):
         number, place = _brackets(path)
         if number > MANY:
             with authored(place):
@@ -140,5 +144,7 @@ def _brackets(path):
 
 def _reason(done):
     """What a failed builder said: its own messages, and the last line of a traceback."""
-    said, _, traceback = (done.stdout + done.stderr).partition("Traceback (most recent call last)")
-    return f"{said.strip()[-2000:]} {traceback.strip().rpartition(chr(10))[2]}".strip()
+    messages, _, traceback = (done.stdout + done.stderr).partition(
+        "Traceback (most recent call last)"
+    )
+    return f"{messages.strip()[-2000:]} {traceback.strip().rpartition(chr(10))[2]}".strip()

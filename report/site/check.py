@@ -71,7 +71,7 @@ def _check_specification(page, path, datasets, folder):
         return [f"no specification {path.name}"]
     except BROKEN as error:
         return [f"specification is broken ({error!r})"]
-    found = [
+    problems = [
         f"no dataset at {url}"
         for url in dict.fromkeys(filter(None, needed))
         if leads_to(f"{datasets}{url}", page, folder) is None
@@ -80,10 +80,10 @@ def _check_specification(page, path, datasets, folder):
     try:
         same = _report(compiled) == report
     except OSError:
-        return [*found, f"no specification {compiled.name}"]
+        return [*problems, f"no specification {compiled.name}"]
     except BROKEN as error:
-        return [*found, f"specification {compiled.name} is broken ({error!r})"]
-    return found if same else [*found, f"{compiled.name} was not compiled of {path.name}"]
+        return [*problems, f"specification {compiled.name} is broken ({error!r})"]
+    return problems if same else [*problems, f"{compiled.name} was not compiled of {path.name}"]
 
 
 def _report(path):
@@ -202,15 +202,15 @@ def _check(folder):
     counts = Counter(pages=len(pages))
     for path, page in pages.items():
         where = path.relative_to(folder).as_posix()
-        found = _check_links(path, page, pages, folder, counts, site) + _check_figures(
+        of_page = _check_links(path, page, pages, folder, counts, site) + _check_figures(
             path, page, folder, counts
         )
         if page.pictures_without_alt:
-            found.append(f"pictures without alt text: {page.pictures_without_alt}")
-        found += protect.problems_of(page)
+            of_page.append(f"pictures without alt text: {page.pictures_without_alt}")
+        of_page += protect.problems_of(page)
         in_page = [each for text in page.styles for each in in_styles(text) if not is_foreign(each)]
-        found += _check_loaded(path, in_page, folder, site)
-        problems += [f"{where}: {problem}" for problem in found]
+        of_page += _check_loaded(path, in_page, folder, site)
+        problems += [f"{where}: {problem}" for problem in of_page]
     for pattern, links_in in (("*.css", in_styles), ("*.js", in_script)):
         problems += _check_files(folder, pattern, links_in, site)
     anchors = {path: page.anchors for path, page in pages.items()}
@@ -251,12 +251,12 @@ def require_files(folder: Path) -> None:
 def _address(folder, problems):
     """What the site was built for, "" if it does not say; what it says may be no address. (Without
     an address, Zensical says "/".)"""
-    said = built_for(folder)
+    address = built_for(folder)
     try:
-        urlsplit(said)
-        return said
+        urlsplit(address)
+        return address
     except ValueError:
-        problems.append(f"index.html: {said} is not the address of a site")
+        problems.append(f"index.html: {address} is not the address of a site")
         return ""
 
 
@@ -319,8 +319,8 @@ def _check_links(path, page, pages, folder, counts, site):
 def _check_figures(path, page, folder, counts):
     problems = []
     for name, specification, datasets in page.figures:
-        found = check_figure(path, specification or "", datasets or "", folder)
-        problems += [f"figure {name}: {problem}" for problem in found]
+        of_figure = check_figure(path, specification or "", datasets or "", folder)
+        problems += [f"figure {name}: {problem}" for problem in of_figure]
         counts["figures"] += leads_to(specification or "", path, folder) is not None
     return problems
 
@@ -332,8 +332,8 @@ def _check_files(folder, pattern, links_in, site):
         with _reading(path, folder, problems):
             links = links_in(path.read_bytes().decode("utf-8"))
             where = path.relative_to(folder).as_posix()
-            found = _check_loaded(path, links, folder, site)
-            problems += [f"{where}: {problem}" for problem in found]
+            of_file = _check_loaded(path, links, folder, site)
+            problems += [f"{where}: {problem}" for problem in of_file]
     return problems
 
 
@@ -355,12 +355,12 @@ def _check_provenance(folder):
     for path in sorted(folder.glob(f"datasets/*/{PROVENANCE}")):
         where = path.relative_to(folder)
         try:
-            told = store.read(path)["datasets"]
+            datasets = store.read(path)["datasets"]
         except ReportError as error:
             problems.append(str(error))
             continue
-        expected = {name: value for each in told for name, value in each["files"].items()}
-        expected |= {each["manifest"]: each["manifest_sha256"] for each in told}
+        expected = {name: value for each in datasets for name, value in each["files"].items()}
+        expected |= {each["manifest"]: each["manifest_sha256"] for each in datasets}
         for name, value in expected.items():
             file = files.inside(path.parent, name)  # the schema allows no other name
             if not file.is_file():

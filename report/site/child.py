@@ -36,10 +36,10 @@ def run(command: list[str], timeout: float | None = None, **options):
     ) as process:
         os.close(reading)
         try:
-            said = process.communicate(timeout=timeout)
+            output = process.communicate(timeout=timeout)
         finally:
             os.close(writing)
-    return subprocess.CompletedProcess(command, process.returncode, *said)
+    return subprocess.CompletedProcess(command, process.returncode, *output)
 
 
 def main(command: list[str]) -> None:
@@ -71,13 +71,13 @@ def _children(process):
     """Numbers of the processes that this one is the parent of, and that run."""
     if sys.platform != "linux":
         return [process.pid] if process.poll() is None else []
-    found = []
+    numbers = []
     for path in glob.glob("/proc/[0-9]*/stat"):  # noqa: PTH207 (pathlib takes long to import)
         with suppress(OSError), open(path) as file:  # noqa: PTH123
             state, parent = file.read().rpartition(")")[2].split()[:2]
             if int(parent) == os.getpid() and state != "Z":
-                found.append(int(path.split("/")[2]))
-    return found
+                numbers.append(int(path.split("/")[2]))
+    return numbers
 
 
 if __name__ == "__main__":

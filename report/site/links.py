@@ -57,11 +57,11 @@ def leads_to(address: str, page: Path, folder: Path, root: str = "/") -> Path | 
 def in_styles(text: str) -> list[str]:
     """The addresses in a style sheet; data in it and parts of the page itself have none."""
     text = COMMENT.sub(r"\1", text)
-    found = list(map("".join, IN_STYLE.findall(text)))
+    addresses = list(map("".join, IN_STYLE.findall(text)))
     if "\\" in text:  # an address of the site itself is written without
         meant = map("".join, IN_STYLE.findall(ESCAPED.sub(_meant, text)))
-        found += [address for address in meant if is_foreign(address)]
-    return [address for address in found if not address.startswith(("data:", "#"))]
+        addresses += [address for address in meant if is_foreign(address)]
+    return [address for address in addresses if not address.startswith(("data:", "#"))]
 
 
 def _meant(escaped):

@@ -52,7 +52,7 @@ def protect(folder: Path, root: Path | None = None) -> None:
     for path, page in (pages | drawings(folder)).items():
         for refused in page.refused:
             more = f" (and {len(page.refused) - 1} more)" if len(page.refused) > 1 else ""
-            where = _written(path.relative_to(folder), refused, root)
+            where = _place(path.relative_to(folder), refused, root)
             raise ReportError(
                 f"{where}: {refused.why}{more}; take it out: pages load nothing from another host, "
                 "send nothing there, and run no code but the site's own files."
@@ -102,16 +102,16 @@ def problems_of(page: "Page") -> list[str]:
     if len(page.policies) > 1:
         return [f"has {len(page.policies)} {NAME}s"]
     hashes = HASH.findall(page.policies[0])
-    found = []
+    phrases = []
     if page.policies[0] != policy(hashes):
-        found.append(f"its {NAME} is not the one that builds write")
+        phrases.append(f"its {NAME} is not the one that builds write")
     if page.late:
-        found.append(f"its {NAME} comes after <{page.late}>, which it does not bind")
+        phrases.append(f"its {NAME} comes after <{page.late}>, which it does not bind")
     allowed = set(hashes)
     for text in page.scripts:
         if script_hash(text) not in allowed:
-            found.append(f"has a script in it without a hash ({_begin(text)})")
-    return found + [f"line {refused.line}: {refused.why}" for refused in page.refused]
+            phrases.append(f"has a script in it without a hash ({_begin(text)})")
+    return phrases + [f"line {refused.line}: {refused.why}" for refused in page.refused]
 
 
 def drawings(folder: Path) -> dict[Path, Drawing]:
@@ -140,17 +140,17 @@ def strays(folder: Path) -> list[str]:
     ]
 
 
-def _written(where, refused, root):
+def _place(where, refused, root):
     """The file and line in which an author wrote what a page may not hold; those of the page, if
     nobody wrote it like that."""
     for source in ("site_src", "templates/theme") if where.suffix != PAGE and root else ():
         if (root / source / where).is_file():
             return f"{root / source / where}, line {refused.line}"
     stem = where.parent if where.name == "index.html" else where.with_suffix("")
-    own = [f"{stem}.md", stem / "index.md", where] if root else []
+    names = [f"{stem}.md", stem / "index.md", where] if root else []
     templates = [root / "templates" / "articles" / f"{stem.name}.md.j2"] if root else []
     templates += files.meant((root / "templates").rglob("*.j2")) if root else []
-    paths = [*templates, *(root / "site_src" / name for name in own)]
+    paths = [*templates, *(root / "site_src" / name for name in names)]
     paths += [root / "mkdocs.yml"] if root else []
     texts = {path: path.read_text("utf-8", "replace") for path in paths if path.is_file()}
     for words in filter(None, (refused.text, refused.part)):

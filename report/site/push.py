@@ -74,13 +74,13 @@ class Git:
     """git in a bare repository of its own.
 
     folder: of the repository; author: git's settings user.name and user.email, with their values
-    shown: what messages call the remote
+    remote: what messages call the remote
     Every method raises a ReportError where git fails.
     """
 
-    def __init__(self, folder: str, author: dict[str, str], shown: str):
+    def __init__(self, folder: str, author: dict[str, str], remote: str):
         self.folder = folder
-        self.shown = shown
+        self.remote = remote
         named = {key.partition(".")[2]: value for key, value in author.items()}
         self.environment = {
             **{f"GIT_{who}_{k.upper()}": v for who in WHO for k, v in named.items()},
@@ -107,12 +107,12 @@ class Git:
         except subprocess.TimeoutExpired as error:
             raise ReportError(
                 f"git {arguments[0]} has not finished after {TIMEOUT // 60} minutes; is "
-                f"{self.shown} reachable?"
+                f"{self.remote} reachable?"
             ) from error
         if done.returncode:
             # `push --porcelain` says what was refused where others write their result
-            said = f"{done.stdout}\n{done.stderr}"
-            raise ReportError(_explained(arguments[0], said, self.shown))
+            output = f"{done.stdout}\n{done.stderr}"
+            raise ReportError(_explained(arguments[0], output, self.remote))
         return done.stdout.strip()
 
     def begin(self) -> None:
@@ -140,7 +140,7 @@ class Git:
         raises: UsageError for an address in which a secret stands where it cannot be taken out
         """
         address, settings, password = _apart(self._pushed_to(target))
-        self.shown = without_secrets(address)
+        self.remote = without_secrets(address)
         given = [(f"url.{address}.insteadOf", REMOTE), *settings.items()]
         if password:  # no helper of the user's is told, which might keep it
             self.environment[SECRET] = password
@@ -155,13 +155,13 @@ class Git:
     def _pushed_to(self, target):
         """Where a push to an address arrives: settings of git may put another in its place."""
         listed = (entry.partition("\n") for entry in self("config", "--list", "--null").split("\0"))
-        found = {}
+        settings = {}
         for key, _, start in listed:
             base, _, kind = key.removeprefix("url.").rpartition(".")
-            known, _ = found.get(kind, ("", ""))
+            known, _ = settings.get(kind, ("", ""))
             if key.startswith("url.") and target.startswith(start) and len(start) > len(known):
-                found[kind] = start, base
-        start, base = found.get("pushinsteadof") or found.get("insteadof") or ("", "")
+                settings[kind] = start, base
+        start, base = settings.get("pushinsteadof") or settings.get("insteadof") or ("", "")
         return base + target[len(start) :]
 
     def tip(self, ref: str) -> str:
@@ -177,7 +177,7 @@ class Git:
         names = self("ls-tree", "--name-only", commit).splitlines()
         if names and "index.html" not in names:
             raise ReportError(
-                f"the branch {branch} of {self.shown} holds no site (no index.html, but "
+                f"the branch {branch} of {self.remote} holds no site (no index.html, but "
                 f"{', '.join(names[:3])}); choose another BRANCH, or empty it first."
             )
 
@@ -212,7 +212,7 @@ class Git:
         self("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}", **index)
 
 
-def asked(project: Path, *arguments: str) -> str:
+def git_says(project: Path, *arguments: str) -> str:
     """What git says about the project; "" if it is not a repository."""
     done = _run(["git", *arguments], cwd=project, env=_inherited() | {"LC_ALL": "C"}, timeout=60)
     return "" if done.returncode else done.stdout.strip()
@@ -238,8 +238,8 @@ def _apart(address):
     bare = without_secrets(address)
     if bare == address:
         return address, {}, ""
-    found = WITH_USER.fullmatch(address)
-    scheme, user, host, rest = found.groups() if found else ("",) * 4
+    match = WITH_USER.fullmatch(address)
+    scheme, user, host, rest = match.groups() if match else ("",) * 4
     name, colon, password = user.partition(":")
     if f"{scheme}://{host}{rest}" != bare or (colon and scheme == "ssh"):
         raise UsageError(
@@ -252,25 +252,25 @@ def _apart(address):
     return bare, {f"credential.{scheme}://{host}.username": unquote(name)}, unquote(password)
 
 
-def _explained(command, said, remote):
+def _explained(command, output, remote):
     """One sentence about a git command that failed."""
-    said = without_secrets(said.strip())
-    if "stale info" in said or "fetch first" in said or "non-fast-forward" in said:
+    output = without_secrets(output.strip())
+    if "stale info" in output or "fetch first" in output or "non-fast-forward" in output:
         return (
             f"{remote} refused the push: its branch has changed meanwhile; run the command again."
         )
-    if "rejected" in said or "declined" in said or "denied" in said:
+    if "rejected" in output or "declined" in output or "denied" in output:
         reason = "it does not accept the push"
     elif command in ("ls-remote", "fetch", "push"):
         reason = "it cannot be reached, does not exist, or asks for a password"
     else:
-        return f"git {command} failed: {_last(said)}"
-    return f"{remote}: {reason} (git said: {_last(said)})."
+        return f"git {command} failed: {_last(output)}"
+    return f"{remote}: {reason} (git said: {_last(output)})."
 
 
-def _last(said):
+def _last(output):
     """The errors in what git said, as one line."""
-    lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
+    lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"fatal:|error:|rejected|remote:", line)]
     return " ".join(telling or lines[-1:])[:400] or "nothing"
 
@@ -317,8 +317,8 @@ def push(
     _require_domain(domain)
     wanted = address(site_url)
     target = _target(project, remote)
-    with own_folder("publish") as own:
-        git = Git(str(own), _author(project), without_secrets(target))
+    with own_folder("publish") as temporary:
+        git = Git(str(temporary), _author(project), without_secrets(target))
         git.begin()
         git.require_branch(branch)
         git.lead_to(target)
@@ -344,18 +344,18 @@ def _trees(git, folder, branch, domain):
 def _push(git, branch, old, tree, message, fresh):
     ref = f"refs/heads/{branch}"
     if old and not fresh and git("rev-parse", f"{old}^{{tree}}") == tree:
-        return Published(old, False, git.shown)
+        return Published(old, False, git.remote)
     parents = ["-p", old] if old and not fresh else []
     commit = git("commit-tree", *parents, "-m", message, tree)
     # A lease: what somebody else has pushed meanwhile is never overwritten.
     lease = [f"--force-with-lease={ref}:{old}"] if fresh and old else []
-    said = git("push", "--porcelain", *lease, REMOTE, f"{commit}:{ref}")
-    if f":{ref}\t" not in said:
+    output = git("push", "--porcelain", *lease, REMOTE, f"{commit}:{ref}")
+    if f":{ref}\t" not in output:
         raise ReportError(
-            f"git says that all is well, but it pushed nothing to {ref} of {git.shown}; look for "
+            f"git says that all is well, but it pushed nothing to {ref} of {git.remote}; look for "
             "settings that change what is pushed: git config --list --show-origin"
         )
-    return Published(commit, True, git.shown)
+    return Published(commit, True, git.remote)
 
 
 def _require_domain(domain):
@@ -368,13 +368,13 @@ def _require_domain(domain):
 
 def _require_own_words(folder):
     """Refuse a site that still has a text of a new article which stands for its author's own."""
-    shown = f">{PLACEHOLDERS['summary']}<"
+    summary = f">{PLACEHOLDERS['summary']}<"
     authors = [
         f"articles/{path.parent.name}/"
         for path in sorted(folder.glob("datasets/*/provenance.json"))
         if json.loads(path.read_text("utf-8"))["article"]["author"] == PLACEHOLDERS["author"]
     ]
-    pages = [*authors, *(["index.html"] if shown in _text_of(folder / "index.html") else [])]
+    pages = [*authors, *(["index.html"] if summary in _text_of(folder / "index.html") else [])]
     if pages:
         raise ReportError(
             f"{folder}: {pages[0]} still says what a new article says of its author or in its "
@@ -413,9 +413,9 @@ def _target(project, remote):
             "REMOTE: it is empty (a secret or a variable that is not set?); give the name of a "
             "remote, an address or a path; e.g. origin"
         )
-    listed = asked(project, "remote")
+    listed = git_says(project, "remote")
     if remote in listed.split():
-        remote = asked(project, "remote", "get-url", "--push", remote) or remote
+        remote = git_says(project, "remote", "get-url", "--push", remote) or remote
     elif not re.search(r"[:/\\]", remote) and not (project / remote).is_dir():
         known = ", ".join(listed.split()) or "none"
         raise ReportError(
@@ -423,14 +423,14 @@ def _target(project, remote):
             f"path: `{command('publish', remote='git@github.com:you/repo.git')}`."
         )
     if remote.startswith("-"):
-        said = without_secrets(remote)
+        public = without_secrets(remote)
         raise UsageError(
-            f"REMOTE: {said!r} is neither a name, nor an address, nor a path; e.g. origin"
+            f"REMOTE: {public!r} is neither a name, nor an address, nor a path; e.g. origin"
         )
     path = project / os.path.expanduser(remote)  # noqa: PTH111 (which stops for an unknown user)
     return str(path.resolve()) if path.is_dir() else remote
 
 
 def _author(project):
-    found = {key: asked(project, "config", key) for key in UNKNOWN_AUTHOR}
-    return {key: value or UNKNOWN_AUTHOR[key] for key, value in found.items()}
+    settings = {key: git_says(project, "config", key) for key in UNKNOWN_AUTHOR}
+    return {key: value or UNKNOWN_AUTHOR[key] for key, value in settings.items()}

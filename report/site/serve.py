@@ -156,8 +156,8 @@ class Handler(SimpleHTTPRequestHandler):
             self.send_error(HTTPStatus.BAD_REQUEST)
         elif hosts and not HOST.fullmatch(hosts[0].strip()):
             address = f"http://{HERE}:{self.server.server_address[1]}/"
-            said = f"This server answers only to its own address; open {address}"
-            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=said)
+            reason = f"This server answers only to its own address; open {address}"
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=reason)
         elif self.is_foreign():
             self.send_error(HTTPStatus.FORBIDDEN, explain="This server answers to its own pages")
         else:
@@ -179,8 +179,11 @@ class Handler(SimpleHTTPRequestHandler):
         origin = self.headers.get("Origin")
         site = self.headers.get("Sec-Fetch-Site", "none")
         followed = self.headers.get("Sec-Fetch-Dest") == "document"
-        own = (None, *(f"{scheme}://{self.headers.get('Host')}" for scheme in ("http", "https")))
-        return origin not in own or not (site in ("none", "same-origin") or followed)
+        origins = (
+            None,
+            *(f"{scheme}://{self.headers.get('Host')}" for scheme in ("http", "https")),
+        )
+        return origin not in origins or not (site in ("none", "same-origin") or followed)
 
     def end_headers(self):
         for name, value in ONLY_HERE.items():
@@ -252,8 +255,8 @@ class Handler(SimpleHTTPRequestHandler):
 
         With a condition (If-Range) it is the whole, which is always a right answer.
         """
-        asked = RANGE.fullmatch(self.headers.get("Range", ""))
-        first, last = asked.groups() if asked else ("", "")
+        match = RANGE.fullmatch(self.headers.get("Range", ""))
+        first, last = match.groups() if match else ("", "")
         if first + last == "" or "If-Range" in self.headers:
             return None
         if not first:
@@ -268,8 +271,8 @@ class Handler(SimpleHTTPRequestHandler):
             self.send_response(
                 HTTPStatus.PARTIAL_CONTENT if part else HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
             )
-            said = f"{part[0]}-{part[-1]}" if part else "*"
-            self.send_header("Content-Range", f"bytes {said}/{size}")
+            bounds = f"{part[0]}-{part[-1]}" if part else "*"
+            self.send_header("Content-Range", f"bytes {bounds}/{size}")
             self.send_header("Content-Type", self.guess_type(str(path)))
             self.send_header("Content-Length", str(len(part)))
             self.end_headers()

@@ -43,10 +43,10 @@ def check_services(folder: Path, site: str, anchors: Mapping[Path, set[str]]) ->
         path = folder / name
         if path.is_file():
             try:
-                found = check(path, folder, site, anchors)
+                of_file = check(path, folder, site, anchors)
             except (OSError, EOFError, ValueError, zlib.error) as error:
-                found = [f"cannot be read ({error})"]
-            problems += [f"{name}: {problem}" for problem in found]
+                of_file = [f"cannot be read ({error})"]
+            problems += [f"{name}: {problem}" for problem in of_file]
     return problems
 
 
@@ -89,8 +89,8 @@ def _check_domain(path, folder, site, anchors):
 
 def _check_index(path, folder, site, anchors):
     try:
-        found = json.loads(path.read_bytes())[INDEXES[path.relative_to(folder).as_posix()]]
-        locations = [entry["location"] for entry in found]
+        entries = json.loads(path.read_bytes())[INDEXES[path.relative_to(folder).as_posix()]]
+        locations = [entry["location"] for entry in entries]
         return [each for location in locations for each in _unknown(location, folder, anchors)]
     except (LookupError, TypeError, AttributeError, RecursionError) as error:
         return [f"is no index of a search ({error!r})"]

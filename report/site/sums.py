@@ -97,10 +97,10 @@ def _listed(content):
     """The sums in a list by path, and what is wrong with its lines."""
     sums, problems = {}, []
     for number, line in enumerate(content.split(b"\n"), start=1):
-        found = LINE.fullmatch(line)
-        if found:
-            name = os.fsdecode(found[3])
-            sums[MEANT.sub(_meant, name) if found[1] else name] = found[2].decode()
+        match = LINE.fullmatch(line)
+        if match:
+            name = os.fsdecode(match[3])
+            sums[MEANT.sub(_meant, name) if match[1] else name] = match[2].decode()
         elif line:
             problems.append(f"{NAME}: line {number} is not a SHA-256 sum and a name")
     return sums, problems
@@ -121,16 +121,20 @@ def problems(folder: Path) -> list[str]:
         return [f"{NAME}: is missing, so no file can be compared; build the site again"]
     except OSError as error:
         return [f"{NAME}: cannot be read ({error.strerror})"]
-    there, found = sums_of(folder)
+    there, phrases = sums_of(folder)
     if content == as_list(there):
-        return found
+        return phrases
     listed, wrong = _listed(content)
-    found += wrong
-    found += [f"{name}: is in {NAME}, but not in the site" for name in listed.keys() - there.keys()]
-    found += [f"{name}: is in the site, but not in {NAME}" for name in there.keys() - listed.keys()]
-    found += [
+    phrases += wrong
+    phrases += [
+        f"{name}: is in {NAME}, but not in the site" for name in listed.keys() - there.keys()
+    ]
+    phrases += [
+        f"{name}: is in the site, but not in {NAME}" for name in there.keys() - listed.keys()
+    ]
+    phrases += [
         f"{name}: is not the file that was built"
         for name in listed.keys() & there.keys()
         if listed[name] != there[name]
     ]
-    return sorted(found) or [f"{NAME}: its lines are not as the build wrote them"]
+    return sorted(phrases) or [f"{NAME}: its lines are not as the build wrote them"]

@@ -23,17 +23,17 @@ def too_heavy(folders: Iterable[Path]) -> list[str]:
         for folder in folders
         for name, facts in store.read(folder / "manifest.json")["files"].items()
     }
-    said, whole = [], sum(sizes.values())
+    sentences, whole = [], sum(sizes.values())
     if whole > SITE_BYTES:
-        said.append(
+        sentences.append(
             f"The datasets of this site are {sized(whole)}; GitHub Pages takes at most "
             f"{sized(SITE_BYTES)}. Measure fewer layers (--layers 0-3) or shorter passages, keep "
             "fewer heads of each layer (--heads 0-2), or publish on another host."
         )
-    said += [
+    sentences += [
         f"{path} is {sized(size)}; GitHub takes files of at most {sized(FILE_BYTES)}. Shorten its "
         "passage, or publish on another host."
         for path, size in sizes.items()
         if size > FILE_BYTES
     ]
-    return said
+    return sentences

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from report.inputs.specs import ClusterSpec, Shown, TokenizerSpec, shown
+from report.inputs.specs import ClusterSpec, Shown, TokenizerSpec, page_text
 from report.kinds import questions
 from report.models.find.known import number_of_layers
 
@@ -24,7 +24,7 @@ QUESTIONS = questions()
 """What each kind of article asks, see `report.kinds`."""
 
 READ_BY = {
-    key: [kind for kind, own in QUESTIONS.items() if key in (*own.keys.model_fields, *own.borrowed)]
+    key: [kind for kind, of in QUESTIONS.items() if key in (*of.keys.model_fields, *of.borrowed)]
     for each in QUESTIONS.values()
     for key in each.keys.model_fields
 }
@@ -61,7 +61,7 @@ class Common(BaseModel):
     """Who wrote the article."""
     summary: Shown
     """One sentence for the home page, search engines and link previews."""
-    tags: list[Annotated[str, AfterValidator(shown)]] = []
+    tags: list[Annotated[str, AfterValidator(page_text)]] = []
     """Subjects of the article, by which the page of tags lists it."""
     kind: Literal[*QUESTIONS] = "passage"
     """What the article is about. Only `prediction` must be said: what a model predicts for the
@@ -135,8 +135,8 @@ class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common)
             raise ValueError(
                 f"says `beside` and `{'models' if self.models else 'revisions'}`; say one of them"
             )
-        own = QUESTIONS[self.kind]
-        if self.beside and not own.beside:
+        question = QUESTIONS[self.kind]
+        if self.beside and not question.beside:
             fit = " or ".join(each.called for each in QUESTIONS.values() if each.beside)
             raise ValueError(f"says `beside`, which is for articles about {fit}; say `models`")
         if len(self.all_names) > len(set(self.all_names)):
@@ -148,17 +148,17 @@ class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common)
         if kinds != [self.kind] and (kinds or self.kind in IMPLIED_BY_KEY):
             other = f"`{kinds[0]}`; leave `kind` out" if kinds else f"no `{self.kind}`; say it"
             raise ValueError(f"says `kind: {self.kind}` and {other}")
-        if not own.several and (self.models or self.revisions):
+        if not question.several and (self.models or self.revisions):
             key = "models" if self.models else "revisions"
-            others = ", and others `beside` it" if own.beside else ""
-            said = self.kind if own.implied else f"kind: {self.kind}"
-            raise ValueError(f"says `{said}` and `{key}`; name one `model`{others}")
+            others = ", and others `beside` it" if question.beside else ""
+            entry = self.kind if question.implied else f"kind: {self.kind}"
+            raise ValueError(f"says `{entry}` and `{key}`; name one `model`{others}")
         if isinstance(self.prompts, list) and self.kind != "prediction":
             raise ValueError(
                 "says a list of `prompts`, which is for `kind: prediction`; say that as well, or "
                 "the name of a set"
             )
-        own.require(self)
+        question.require(self)
         idle = [key for key, of in READ_BY.items() if key in stated and self.kind not in of]
         if idle:
             raise ValueError(

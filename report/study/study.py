@@ -169,20 +169,21 @@ def read_study(
     values = parse(header, path)
     if "passage" in blocks(header):  # lines below `|` are a text, however few: never a name
         values["passage"] = {"text": values["passage"]}
-    own = kind_of_article(values)
-    several = own == "passage" and (values.get("models") or values.get("revisions"))
+    kind = kind_of_article(values)
+    several = kind == "passage" and (values.get("models") or values.get("revisions"))
     replaced = {
         key: value
         for key, value in replaced.items()
-        if value is not None and key not in (NOT_FOR_SEVERAL if several else QUESTIONS[own].not_for)
+        if value is not None
+        and key not in (NOT_FOR_SEVERAL if several else QUESTIONS[kind].not_for)
     }
-    kept = {key: value for key, value in values.items() if key not in instead_of(replaced)}
+    rest = {key: value for key, value in values.items() if key not in instead_of(replaced)}
     root = publication_of(path)
-    kept = _from_project(kept, root)
+    rest = _from_project(rest, root)
     if not real:
-        kept = _without_packaged(kept)
+        rest = _without_packaged(rest)
     try:
-        front_matter = FrontMatter(**kept | replaced)
+        front_matter = FrontMatter(**rest | replaced)
     except ValidationError as error:
         # an unknown key first: a key that is missing is often just misspelt
         problem = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
@@ -230,14 +231,14 @@ def _others(names):
 def _from_project(values, root):
     """The values, with whole paths for files inside the project."""
     return {
-        key: _file(_own(key, value, root), root)
+        key: _file(_from_publication(key, value, root), root)
         if key in FILES and not _names_data_set(key, value)
         else value
         for key, value in values.items()
     }
 
 
-def _own(key, value, root):
+def _from_publication(key, value, root):
     """The file of the publication's own passage or prompts of that name, else the value."""
     if key not in OWN or not isinstance(value, str) or Path(value).name != value:
         return value

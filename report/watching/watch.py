@@ -72,8 +72,8 @@ def with_script(page: bytes, built: str) -> bytes:
 class ReloadingHandler(Handler):
     """Adds the script to pages, and answers it. Nothing may be kept by a browser."""
 
-    def __init__(self, *arguments, told: Told, **options):
-        self.told = told  # first, because a handler answers while it is made
+    def __init__(self, *arguments, state: Told, **options):
+        self.state = state  # first, because a handler answers while it is made
         super().__init__(*arguments, **options)
 
     def end_headers(self):
@@ -86,16 +86,16 @@ class ReloadingHandler(Handler):
         if address == SCRIPT:
             return self.send(SOURCE.read_bytes(), "text/javascript; charset=utf-8")
         if address == STATE:
-            state = {"built": self.told.built, "error": self.told.error}
+            state = {"built": self.state.built, "error": self.state.error}
             return self.send(json.dumps(state).encode(), "application/json; charset=utf-8")
-        path, built = self.file(), self.told.built  # before the page is read: never a later build
+        path, built = self.file(), self.state.built  # before the page is read: never a later build
         if path is None or path.suffix != ".html" or not path.is_file():
             return super().answer()
         return self.send(with_script(path.read_bytes(), built), "text/html; charset=utf-8")
 
     def missing(self) -> bytes:
         """The page for what is missing, with the script: the next build may have it."""
-        built = self.told.built
+        built = self.state.built
         return with_script(super().missing() or NO_SITE, built)
 
 
@@ -108,9 +108,9 @@ ARTICLES = ("templates", "articles")
 THEME = ("templates", "theme")
 
 
-def both(some: Articles, others: Articles) -> Articles:
+def both(first: Articles, others: Articles) -> Articles:
     """All articles of two sets."""
-    return None if some is None or others is None else some | others
+    return None if first is None or others is None else first | others
 
 
 def touched(changed: Iterable[str], project: Project, known: Collection[str]) -> Articles:
@@ -118,10 +118,10 @@ def touched(changed: Iterable[str], project: Project, known: Collection[str]) ->
 
     changed: as of `files.changed`; known: names of the articles that were rendered
     """
-    found = NONE
+    articles = NONE
     for name in changed:
-        found = both(found, _touched(PurePosixPath(name).parts, project, known))
-    return found
+        articles = both(articles, _touched(PurePosixPath(name).parts, project, known))
+    return articles
 
 
 def _touched(parts, project, known):
@@ -138,11 +138,11 @@ def _touched(parts, project, known):
 
 def _is_shared(article, project):
     """Whether the template of another article has words that lead to this one or to its parts."""
-    own = project.articles / f"{article}{ENDING}", project.articles / article
+    places = project.articles / f"{article}{ENDING}", project.articles / article
     others = (
         path
         for path in meant(project.articles.rglob("*.j2"))
-        if path != own[0] and not path.is_relative_to(own[1])
+        if path != places[0] and not path.is_relative_to(places[1])
     )
     words = f"{article}/".encode(), f"{article}{ENDING}".encode()
     try:
@@ -163,7 +163,7 @@ class Rebuilder:
 
     def __init__(self, request: pipeline.Request, terminal: Terminal):
         self.request, self.terminal = request, terminal
-        self.kept: dict[str, Drawn] = defaultdict(Drawn)
+        self.drawn: dict[str, Drawn] = defaultdict(Drawn)
         self.rendered: dict[str, tuple[Page, object]] = {}
         """Name of an article -> its page, and the data that it shows."""
         self.waiting: Articles = None
@@ -182,7 +182,7 @@ class Rebuilder:
         self.waiting = both(self.waiting, touched(changed, project, self.rendered.keys()))
         guard.again(frozenset(look(self.request).items()))
         if any(map(affects_drawing, changed)):
-            self.kept.clear()
+            self.drawn.clear()
         with only_build(project, self.terminal.say):
             left_out = self._render()
             begun = time.monotonic()
@@ -203,13 +203,15 @@ class Rebuilder:
         parts = [replace(self.request, article=name) for name in sorted(names or ())]
         for part in [self.request] if names is None else parts:
             studies = pipeline.read(part)
-            found = pipeline.measure(studies, part, self.terminal)
-            pages, opened = pipeline.draw(studies, found, project, about, self.terminal, self.kept)
+            datasets = pipeline.measure(studies, part, self.terminal)
+            pages, opened = pipeline.draw(
+                studies, datasets, project, about, self.terminal, self.drawn
+            )
             pairs = zip(pages, opened, strict=True)
             rendered |= {page.name: (page, data) for page, data in pairs}
         self.rendered = rendered
-        for name in self.kept.keys() - rendered.keys():
-            del self.kept[name]
+        for name in self.drawn.keys() - rendered.keys():
+            del self.drawn[name]
         newest = sorted(sorted(rendered), key=lambda name: rendered[name][0].date, reverse=True)
         pages, opened = map(list, zip(*(rendered[name] for name in newest), strict=True))
         pipeline.write(pages, opened, project, about)
@@ -232,10 +234,10 @@ MOST_NAMES = 3
 class Quiet(Terminal):
     """Says what is measured, and nothing of what is not, after every save."""
 
-    def say_measured(self, article: str, found) -> None:
+    def say_measured(self, article: str, datasets) -> None:
         """What was measured, and why."""
-        if found.ran:
-            super().say_measured(article, found)
+        if datasets.ran:
+            super().say_measured(article, datasets)
 
 
 def watch(request: pipeline.Request, port: int, terminal: Terminal) -> None:
@@ -243,21 +245,21 @@ def watch(request: pipeline.Request, port: int, terminal: Terminal) -> None:
 
     raises: UsageError if the port is in use or not allowed, before anything is built
     """
-    told = Told()
-    with serving(request, port, told) as address:
+    state = Told()
+    with serving(request, port, state) as address:
         rebuilder = Rebuilder(request, terminal)
         seen = look(request)
-        attempt(rebuilder, [], told, terminal)
+        attempt(rebuilder, [], state, terminal)
         rebuilder.terminal = Quiet()
         terminal.say(f"Serving {address}, rebuilt when the publication changes; stop: Ctrl-C")
         for names in changes(request, seen):
-            attempt(rebuilder, names, told, terminal)
+            attempt(rebuilder, names, state, terminal)
 
 
 @contextmanager
-def serving(request: pipeline.Request, port: int, told: Told) -> Iterator[str]:
+def serving(request: pipeline.Request, port: int, state: Told) -> Iterator[str]:
     """The site of a project, served by threads of their own meanwhile; yields its address."""
-    handler = functools.partial(ReloadingHandler, told=told)
+    handler = functools.partial(ReloadingHandler, state=state)
     with server(request.project.site, port, handler) as served:
         threading.Thread(target=served.serve_forever, daemon=True).start()
         try:
@@ -305,7 +307,7 @@ def rested(
     return now
 
 
-def attempt(rebuilder: Rebuilder, names: list[str], told: Told, terminal: Terminal) -> None:
+def attempt(rebuilder: Rebuilder, names: list[str], state: Told, terminal: Terminal) -> None:
     """Rebuild the site, and say how long it took or what is wrong.
 
     names: of the files that changed; none for the first build
@@ -314,11 +316,11 @@ def attempt(rebuilder: Rebuilder, names: list[str], told: Told, terminal: Termin
     try:
         builder = rebuilder.rebuild(names)
     except Exception as error:
-        said = in_words(error)
-        told.failed(clean(str(said)))
-        say_error(said)
+        sentence = in_words(error)
+        state.failed(clean(str(sentence)))
+        say_error(sentence)
         return
-    told.succeeded()
+    state.succeeded()
     how = f"in {time.monotonic() - begun:.1f} s, {builder:.1f} s of it by MkDocs"
     terminal.say(f"rebuilt {how} ({_listed(names)})" if names else f"built {how}")
 

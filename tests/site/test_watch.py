@@ -224,7 +224,7 @@ def test_only_what_changed_is_drawn(project, monkeypatch):
 
 def charts(rebuilder):
     """Name of a figure of article "one" -> the charts that its files were written of."""
-    results = rebuilder.kept["one"].results
+    results = rebuilder.drawn["one"].results
     return {name[1]: results[name][0] for name in results if name[0] == "written"}
 
 

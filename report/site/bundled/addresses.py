@@ -80,7 +80,7 @@ def _glossary(site):
     if not path.is_file():
         return {}
     try:
-        found = strict_json(path.read_bytes())
-        return {anchor: (str(each["name"]), str(each["text"])) for anchor, each in found.items()}
+        terms = strict_json(path.read_bytes())
+        return {anchor: (str(each["name"]), str(each["text"])) for anchor, each in terms.items()}
     except (ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
         raise ReportError(f"{path}: is not the list of terms; build the site anew.") from error

@@ -58,12 +58,12 @@ def carried_files(site: Path, folders: Iterable[str]) -> dict[str, bytes]:
 
     raises: ReportError if one leads elsewhere
     """
-    found = {}
+    contents = {}
     for folder in sorted(set(folders)):
         for path in sorted(inside(site, folder).rglob("*.json")):
             name = path.relative_to(site).as_posix()
-            found[name] = inside(site, name).read_bytes()
-    return found
+            contents[name] = inside(site, name).read_bytes()
+    return contents
 
 
 def packed(content: bytes) -> str:
@@ -82,21 +82,21 @@ def text_blocks(data: dict[str, bytes]) -> str:
 def archive(name: str, page: bytes, data: dict[str, bytes]) -> bytes:
     """A .zip of one folder: the page, and each file as a script that hands it to the page."""
     memory = io.BytesIO()
-    with zipfile.ZipFile(memory, "w") as written:
-        written.comment = MARK.encode()
-        _put(written, f"{name}/{name}.html", page)
+    with zipfile.ZipFile(memory, "w") as zipped:
+        zipped.comment = MARK.encode()
+        _put(zipped, f"{name}/{name}.html", page)
         for path, content in sorted(data.items()):
             script = f"carried({json.dumps(path)}, {json.dumps(packed(content))});\n"
-            _put(written, f"{name}/data/{path}.js", script.encode())
+            _put(zipped, f"{name}/data/{path}.js", script.encode())
     return memory.getvalue()
 
 
-def _put(written, name, content):
+def _put(zipped, name, content):
     about = zipfile.ZipInfo(name, DATE)
     about.compress_type = zipfile.ZIP_DEFLATED
     about.external_attr = 0o644 << 16
     about.create_system = 3
-    written.writestr(about, content, compresslevel=9)
+    zipped.writestr(about, content, compresslevel=9)
 
 
 LIMIT = 25_000_000
@@ -127,15 +127,15 @@ def bundle(site: Path, name: str, output: Path | None = None, limit: int = LIMIT
         require_files(site)
         page = _page(site, name)
         data = carried_files(site, page.folders) | page.beside
-    one = _filled(page, text_blocks(data), [])
-    ending = written.ending(output, len(one), limit)
+    content = _filled(page, text_blocks(data), [])
+    ending = written.ending(output, len(content), limit)
     path = written.target(output, name, ending)
     if ending == ".zip":
         filled = _filled(page, "", sorted(data), beside=True)
-        one = archive(name, filled, data)
+        content = archive(name, filled, data)
     files.remove_leftovers(path.parent)
-    files.write_bytes(path, one)
-    return Bundle(path, len(one))
+    files.write_bytes(path, content)
+    return Bundle(path, len(content))
 
 
 def _require_article(site, name):

@@ -53,12 +53,12 @@ def style_text(text: str, path: Path, site: Path) -> str:
     raises: ReportError if it names a file that is not there, or imports another style sheet
     """
 
-    def held(found):
-        address = "".join(each or "" for each in found.groups())
+    def held(match):
+        address = "".join(each or "" for each in match.groups())
         if address.startswith(("data:", "#")):
-            return found[0]
+            return match[0]
         target = leads_to(address, path, site)
-        if target is None or not found[0].lower().startswith("url"):
+        if target is None or not match[0].lower().startswith("url"):
             raise ReportError(f"{path}: {address} cannot be put into a bundle; leave it out.")
         return f'url("{data_address(target)}")'
 
@@ -72,5 +72,5 @@ def settings(text: str) -> str:
         features = [each for each in settings["features"] if each.startswith(FEATURES)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ReportError("the page has no settings of the theme; build the site anew.") from error
-    kept = settings | {"base": ".", "features": features, "search": "", "version": None}
-    return re.sub("<", r"\\u003c", json.dumps(kept, ensure_ascii=False))
+    fewer = settings | {"base": ".", "features": features, "search": "", "version": None}
+    return re.sub("<", r"\\u003c", json.dumps(fewer, ensure_ascii=False))

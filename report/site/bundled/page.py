@@ -19,11 +19,11 @@ from report.site.bundled.written import MARK
 
 
 class Folders(HTMLParser):
-    """Goes through a page; `found` are paths in the site."""
+    """Goes through a page; `folders` are paths in the site."""
 
     def __init__(self, addresses):
         super().__init__()
-        self.addresses, self.found = addresses, set()
+        self.addresses, self.folders = addresses, set()
 
     def handle_starttag(self, tag, attributes):
         at = dict(attributes)
@@ -31,9 +31,9 @@ class Folders(HTMLParser):
             path = self.addresses.below(at.get(name) or "")
             if at.get(name) and path:
                 folder = path if name == "data-datasets" else path.rpartition("/")[0]
-                self.found.add(folder)
+                self.folders.add(folder)
         # never the whole site, whatever a page says
-        self.found = {each for each in self.found if each.count("/") > 0}
+        self.folders = {each for each in self.folders if each.count("/") > 0}
 
 
 STYLE = """<style>
@@ -141,7 +141,7 @@ def rewritten(html: str, addresses: Addresses) -> Page:
     folders = Folders(addresses)
     folders.feed(html)
     folders.close()
-    reader = _Reader(addresses, folders.found)
+    reader = _Reader(addresses, folders.folders)
     reader.feed(html)
     reader.close()
     return Page(reader.finished(), reader)
@@ -159,7 +159,7 @@ class _Reader(HTMLParser):
         self.late = []  # scripts that run when the page has been read
         self._skipped, self._depth = None, 0
         self._script = None  # (what becomes of a script's text, its parts so far)
-        self._told = False  # whether the glossary is written
+        self._has_glossary = False  # whether the glossary is written
         self._plain = False  # within a link that leads nowhere
 
     def finished(self) -> list[str]:
@@ -171,11 +171,11 @@ class _Reader(HTMLParser):
     def words(self) -> bytes:
         """The texts of the terms that the page links to, as its scripts fetch them."""
         known = self.addresses.glossary
-        told = {
+        texts = {
             f"{WORD}{each}": dict(zip(("name", "text"), known[each], strict=True))
             for each in sorted(self.addresses.words)
         }
-        return json.dumps(told, ensure_ascii=False).encode() if told else b""
+        return json.dumps(texts, ensure_ascii=False).encode() if texts else b""
 
     # --- tags -----------------------------------------------------------------------------------
 
@@ -281,8 +281,8 @@ class _Reader(HTMLParser):
         if address is None:
             self._plain = True
             names = [each for each in names if each not in ("term", "figure-ref")]
-            kept = {"id": at.get("id"), "class": " ".join(names), "dir": at.get("dir")}
-            return [_tag("span", {name: value for name, value in kept.items() if value})]
+            attributes = {"id": at.get("id"), "class": " ".join(names), "dir": at.get("dir")}
+            return [_tag("span", {name: value for name, value in attributes.items() if value})]
         if not address.startswith("#"):  # a card of another page would have to be fetched
             names = [each for each in names if each not in ("term", "figure-ref")]
         changed = at | {"href": address} | ({"class": " ".join(names)} if "class" in at else {})
@@ -344,9 +344,9 @@ class _Reader(HTMLParser):
 
     def _glossary(self):
         """The terms that the page links to, once, as their page is not here."""
-        if self._told or not self.addresses.words:
+        if self._has_glossary or not self.addresses.words:
             return ""
-        self._told = True
+        self._has_glossary = True
         listed = "".join(
             f'<dt id="{WORD}{escape(each)}"><strong>{escape(name)}</strong></dt>'
             f"<dd>{escape(text)}</dd>\n"
@@ -371,5 +371,5 @@ class _Reader(HTMLParser):
 
 def _tag(tag, attributes):
     """A start tag."""
-    written = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
-    return f"<{tag}{written}>"
+    text = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+    return f"<{tag}{text}>"

@@ -88,12 +88,12 @@ class Modules:
         folder = posixpath.dirname(name)
         given = {}
 
-        def imported(found):
-            names, whole, address = found.groups()
+        def imported(match):
+            names, whole, address = match.groups()
             path = _joined(folder, address)
-            asked = f"$load({json.dumps(path)});"
+            module = f"$load({json.dumps(path)});"
             if whole:
-                return f"const {whole} = {asked}"
+                return f"const {whole} = {module}"
             pairs = _pairs(names or "")
             missing = {inner for inner, _ in pairs} - self.exports[path].keys()
             if missing:
@@ -101,14 +101,14 @@ class Modules:
                     f"{self.site / name}: {path} exports no {min(missing)}; import what it has."
                 )
             listed = ", ".join(f"{inner}: {outer}" for inner, outer in pairs)
-            return f"const {{ {listed} }} = {asked}" if pairs else asked
+            return f"const {{ {listed} }} = {module}" if pairs else module
 
-        def declared(found):
-            given[found[2]] = found[2]
-            return f"{found[1]} {found[2]}"
+        def declared(match):
+            given[match[2]] = match[2]
+            return f"{match[1]} {match[2]}"
 
-        def listed(found):
-            given.update({outer: inner for inner, outer in _pairs(found[1])})
+        def listed(match):
+            given.update({outer: inner for inner, outer in _pairs(match[1])})
             return ""
 
         body = LATER.sub(lambda each: f"$later({json.dumps(_joined(folder, each[1]))})", text)
@@ -135,10 +135,10 @@ def script(modules: Modules, names: list[str], licence: str) -> str:
         f"{json.dumps(name)}($load, $later, $here, fetch) {{\n{body}\n}},\n"
         for name, body in modules.bodies.items()
     )
-    said = "\n".join(f"// {line}".rstrip() for line in licence.splitlines())
+    notice = "\n".join(f"// {line}".rstrip() for line in licence.splitlines())
     text = "\n".join(
         [
-            said,
+            notice,
             f"const PARTS = {{\n{parts}}};",
             f"const BESIDE = {json.dumps(names)};",
             RUNTIME.read_text("utf-8"),
