@@ -10,7 +10,6 @@ TO_DO = {
     "datasets/verify",
     "datasets/write",
     "effects",
-    "families",
     "figures",
     "figures/build",
     "figures/parts",
@@ -26,13 +25,10 @@ TO_DO = {
     "measuring",
     "measuring/cluster",
     "models/attention",
-    "models/find",
-    "models/gguf",
     "models/load",
     "models/measure",
     "models/partial",
     "models/quantised",
-    "models/text",
 }
 """Folders, and modules of the root, that are not done; none is added."""
 

@@ -29,18 +29,18 @@ def overview(family: str | None = None) -> Iterator[str]:
     ).rstrip()
     missing, failed = {}, []
     for name in variants:
-        found = _run(name, capabilities, failed)
-        if isinstance(found, str):
-            yield from _not_measured(name, found)
+        facts = _run(name, capabilities, failed)
+        if isinstance(facts, str):
+            yield from _not_measured(name, facts)
             continue
-        named = found["terms"]
+        named = facts["terms"]
         if "mixed" in named:  # in the first layer its parts, of which there is no room to tell
             named = ["content and position", *named[named.index("mixed") + 1 :]]
         terms = ", ".join(named).replace("_", " ")
-        four_way, probable = (_yes(found[key]) for key in ("rotary_terms", "probabilities"))
-        updates = found["updates"] or "no"
-        yield OVERVIEW.format(name, found["route"], terms, probable, updates, four_way).rstrip()
-        for what, reason in found["reasons"].items():
+        four_way, probable = (_yes(facts[key]) for key in ("rotary_terms", "probabilities"))
+        updates = facts["updates"] or "no"
+        yield OVERVIEW.format(name, facts["route"], terms, probable, updates, four_way).rstrip()
+        for what, reason in facts["reasons"].items():
             missing.setdefault(what, {}).setdefault(reason, []).append(name)
     yield ""
     yield from _paragraph(
@@ -67,19 +67,19 @@ def parity(family: str | None = None) -> Iterator[str]:
     yield f"{'model':25}" + "".join(f"{quantity:>8}" for quantity in QUANTITIES)
     failed, number = [], 0
     for name in variants:
-        found = _run(name, _in_both, failed)
-        if isinstance(found, str):
-            yield from _not_measured(name, found)
+        outcome = _run(name, _in_both, failed)
+        if isinstance(outcome, str):
+            yield from _not_measured(name, outcome)
             continue
         number += 1
         off = [
             f"{name}: {quantity} is off by {value:.1e} in {str(dtype).removeprefix('torch.')}"
-            for dtype, values in found.items()
+            for dtype, values in outcome.items()
             for quantity, value in values.items()
             if not value <= limit(name, dtype)
         ]
-        exact = found[torch.float64]
-        cells = (f"{exact[one]:8.1e}" if one in exact else f"{'-':>8}" for one in QUANTITIES)
+        exact = outcome[torch.float64]
+        cells = (f"{exact[each]:8.1e}" if each in exact else f"{'-':>8}" for each in QUANTITIES)
         yield f"{name:25}{''.join(cells)}{' <' if off else ''}"
         failed += off
     yield ""
@@ -104,7 +104,7 @@ def _variants(family):
     """The names of the models to build; with a line of transformers' about each kept back."""
     logging.set_verbosity_error()
     if family is None:
-        return [variant for one in families.names() for variant in families.variants(one)]
+        return [variant for each in families.names() for variant in families.variants(each)]
     known = families.variants(family.partition("/")[0])
     if "/" in family and family not in known:
         raise ReportError(f"unknown variant '{family}'; known: {', '.join(known)}")
@@ -118,14 +118,14 @@ def _run(name, measure, failed):
     """
     expected = not families.read(name.partition("/")[0]).get("unsupported", False)
     try:
-        found = measure(families.loaded(name))
+        result = measure(families.loaded(name))
     except ReportError as error:
         if expected:
             failed.append(f"{name} could not be measured: {error}")
         return str(error)
     if not expected:
         failed.append(f"{name} is measured, although its file says unsupported = true")
-    return found
+    return result
 
 
 def _require_none(failed):

@@ -140,7 +140,7 @@ def _watch(layer, part, undo):
         if name:
             outputs.append(output)
         else:
-            layer.states += [output - one for one in outputs if one.shape == output.shape]
+            layer.states += [output - other for other in outputs if other.shape == output.shape]
 
     for name, module in part.module.named_modules():
         for hook in (

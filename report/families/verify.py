@@ -201,14 +201,14 @@ def _differences(name, seed):
 
 def _compare_effects(worst, loaded, token_ids, plain):
     """The direct effects on the logits of a token, wherever it is predicted, and their sums."""
-    asked = [Asked(position, token_ids[0]) for position in range(TOKENS)]
+    readouts = [Asked(position, token_ids[0]) for position in range(TOKENS)]
     try:
-        found = direct_effects(loaded, token_ids, asked)
+        effects = direct_effects(loaded, token_ids, readouts)
     except ReportError:  # tests/effects names the families that are refused, and why
         return
     logits = plain[:, token_ids[0]]
-    total = torch.as_tensor(found.total)
-    worst.note("effects", total if found.cap is None else _tanh(total, found.cap), logits)
+    total = torch.as_tensor(effects.total)
+    worst.note("effects", total if effects.cap is None else _tanh(total, effects.cap), logits)
 
 
 def _tanh(values, cap):
@@ -316,8 +316,8 @@ def _compare_updates(worst, passage, index, layer, part, context):
     _compare_lengths(worst, (passage.magnitude, passage.alignment), index, effective, layer)
     if passage.raw_magnitude is not None:
         raw = update * part.residual_multiplier
-        found = passage.raw_magnitude, passage.raw_alignment
-        _compare_lengths(worst, found, index, raw, layer)
+        updates = passage.raw_magnitude, passage.raw_alignment
+        _compare_lengths(worst, updates, index, raw, layer)
 
 
 def _compare_lengths(worst, measured, index, update, layer):

@@ -47,7 +47,7 @@ def determined_by(source: Source, kind: str, parts: dict, settings: dict | None 
     libraries += OF_CHATS if parts.get("chat") else ()
     return {
         "model": _model(source, settings.get("layers")),
-        "model_name": source.shown,
+        "model_name": source.title,
         "settings": settings,
         **parts,
         "code": measuring_code(kind),

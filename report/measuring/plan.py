@@ -175,13 +175,13 @@ class _Planner:
         with self.study.blaming("heads"):
             require_heads(source.name, size_of(source).heads, wanted.heads)
         if source.model.origin == "hub" and source.model.revision is None:
-            return Plan("measure", source.shown, None, source, {}, settings, [NEVER])
+            return Plan("measure", source.title, None, source, {}, settings, [NEVER])
         with self.study.blaming("corpus"):
             given = kinds.kind(self.kind).parts(self.inputs)
         parts = determined_by(source, self.kind, given, settings)
         datasets = self.project.site_src / "datasets"
         folder = files.inside(datasets, f"{self.study.name}/{key_of(parts)}")
-        about = source.shown, folder, source, parts, settings
+        about = source.title, folder, source, parts, settings
         if self.force:
             return Plan("measure", *about, ["asked for by --force"])
         if not (folder / "manifest.json").is_file():
@@ -226,7 +226,7 @@ class _Planner:
         given = kinds.kind(self.kind).parts(self.inputs, before)
         model = known_model(source, settings["layers"], before["model"])
         kept = {part: before[part] for part in ("code", "libraries")}
-        about = {"model": model, "model_name": source.shown, "settings": settings}
+        about = {"model": model, "model_name": source.title, "settings": settings}
         return about | given | kept
 
 
@@ -245,7 +245,7 @@ def _source(name, label, before, commits):
     with suppress(*([ReportError] if in_file else [])):  # a damaged file counts as missing
         if here:
             source = replace(names.find(name, commits, ask=False), label=label)
-            return source if source.shown == called else None
+            return source if source.title == called else None
     if in_file:
         same = names.file_called(name) == before["model"]["file"] and label in (None, called)
         return names.Source(called, "file", file=before["model"]["file"]) if same else None

@@ -131,7 +131,7 @@ def test_a_label_is_for_every_model_and_its_own_name_is_kept(root, origin, monke
             monkeypatch.setattr(module, "size_of", lambda _: Size())
     found = planned(root)
     assert (found.model, found.parts["model_name"]) == ("A Lamp", "A Lamp")
-    assert (found.source.origin, found.source.shown) == (origin, "A Lamp")
+    assert (found.source.origin, found.source.title) == (origin, "A Lamp")
     about = identity.called(found.source)
     own = name.partition("@")[0]
     assert about == {"name": "A Lamp"} | ({} if origin == "file" else {"own_name": own})

@@ -196,14 +196,14 @@ RULES = {
         lambda value: (
             value is None
             or type(value) is int
-            or (isinstance(value, list) and all(type(one) is int for one in value))
+            or (isinstance(value, list) and all(type(layer) is int for layer in value))
         ),
         "whole numbers",
     ),
     "bias": (lambda value: value in (None, "none", "all", "lora_only"), "none, all or lora_only"),
     "init_lora_weights": (
-        lambda value: any(value is one or value == one for one in PLAIN_BEGINNINGS),
-        ", ".join(str(one) for one in PLAIN_BEGINNINGS[1:]),
+        lambda value: any(value is plain or value == plain for plain in PLAIN_BEGINNINGS),
+        ", ".join(str(plain) for plain in PLAIN_BEGINNINGS[1:]),
     ),
     "use_rslora": (_flag, "true or false"),
     "use_dora": (_flag, "true or false"),

@@ -68,7 +68,7 @@ def resolve(repository: str, revision: str = "main") -> str:
     Where the hub cannot be reached but the shared cache knows the branch, the commit known there.
     raises: ReportError saying what to do, as all functions here
     """
-    with _said(repository, revision):
+    with _one_sentence(repository, revision):
         try:
             return HfApi().model_info(repository, revision=revision, timeout=TIMEOUT).sha
         except (HTTPError, OfflineModeIsEnabled) as error:
@@ -110,7 +110,7 @@ def files(repository: str, commit: str) -> dict[str, int]:
         sizes = json.loads(record.read_text("utf-8"))
         if isinstance(sizes, dict) and all(type(size) is int for size in sizes.values()):
             return sizes
-    with _said(repository, commit):
+    with _one_sentence(repository, commit):
         try:
             info = HfApi().model_info(
                 repository, revision=commit, files_metadata=True, timeout=TIMEOUT
@@ -210,8 +210,8 @@ def _linked(repository, commit, paths, index, weights):
                 if name != INDEX:
                     store.inside(temporary, name).symlink_to(path.resolve())
             if index:
-                kept = {name: file for name, file in index.items() if file in weights}
-                (temporary / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": kept}))
+                needed = {name: file for name, file in index.items() if file in weights}
+                (temporary / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": needed}))
     return folder
 
 
@@ -225,7 +225,7 @@ def _settings(sizes, code):
 
 
 def _download(repository, commit, name):
-    with _said(repository, commit):
+    with _one_sentence(repository, commit):
         return Path(hf_hub_download(repository, name, revision=commit))
 
 
@@ -246,7 +246,7 @@ def _status(error):
 
 
 @contextmanager
-def _said(repository, revision):
+def _one_sentence(repository, revision):
     """Turn errors of the hub into one sentence of ours; theirs may hold addresses with signatures.
 
     raises: ReportError

@@ -158,13 +158,13 @@ def _of_adapter(folder, commits, ask):
     """An adapter alone in a folder, with its model."""
     require_inside(folder)
     wanted = _base_name(folder)
-    said = f"model folder '{folder.name}' holds an adapter of {quoted(wanted)}, which is"
+    beginning = f"model folder '{folder.name}' holds an adapter of {quoted(wanted)}, which is"
     if _is_adapter(_folder(wanted)):
-        raise ReportError(f"{said} an adapter itself; merge that one into its model first")
+        raise ReportError(f"{beginning} an adapter itself; merge that one into its model first")
     try:
         base = find(wanted, commits, ask)
     except ReportError as error:
-        raise ReportError(f"{said} not found: {error}") from error
+        raise ReportError(f"{beginning} not found: {error}") from error
     return Source(folder.name, "folder", folder, base=base)
 
 

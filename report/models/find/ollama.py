@@ -34,9 +34,9 @@ LISTED = 12
 
 def folders() -> list[Path]:
     """Where Ollama keeps models on this machine: only what OLLAMA_MODELS names, if it is set."""
-    own = os.environ.get("OLLAMA_MODELS")
-    if own:
-        return [Path(os.path.expanduser(own))]  # noqa: PTH111 (which stops for an unknown user)
+    setting = os.environ.get("OLLAMA_MODELS")
+    if setting:
+        return [Path(os.path.expanduser(setting))]  # noqa: PTH111 (which stops for an unknown user)
     usual = "~/.ollama/models", "/usr/share/ollama/.ollama/models"
     return [Path(os.path.expanduser(folder)) for folder in usual]  # noqa: PTH111 (likewise)
 
@@ -129,13 +129,13 @@ def _blob(folder, manifest, name):
 
 def _there():
     """Names of models that Ollama has pulled, sorted, not all if they are many."""
-    found = set()
+    names = set()
     for folder in folders():
         manifests = folder / "manifests"
         for path in manifests.glob("*/*/*/*"):
             host, owner, base, tag = path.relative_to(manifests).parts
             known = f"{host}/{owner}/{base}:{tag}"
             if NAME.fullmatch(known) and path.is_file():
-                found.add(whole_name(f"{PREFIX}{known}").removeprefix(PREFIX))
-    listed = sorted(found)
+                names.add(whole_name(f"{PREFIX}{known}").removeprefix(PREFIX))
+    listed = sorted(names)
     return [*listed[:LISTED], *(["…"] if len(listed) > LISTED else [])]

@@ -30,7 +30,7 @@ class Source:
         return self.base or self
 
     @property
-    def shown(self) -> str:
+    def title(self) -> str:
         """What pages call it."""
         return self.label or self.name
 

@@ -81,12 +81,12 @@ def read_index(path: Path) -> dict[str, str]:
         plain = [name for name in files.values() if is_plain(name) and "/" not in name]
         if len(plain) == len(files) > 0 and 0 <= about.get("total_size", 0) < math.inf:
             return dict(files)
-        said = ""
+        reason = ""
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        said = f" ({error})"
+        reason = f" ({error})"
     raise ReportError(
         f"'{path.parent.name}/{path.name}' has no weight_map of tensors and files beside it, "
-        f"or another total_size than a number{said}; copy the whole folder again"
+        f"or another total_size than a number{reason}; copy the whole folder again"
     )
 
 
@@ -254,7 +254,7 @@ def shapes(folder: str | Path, whole: bool = True) -> dict[str, list[int]]:
     """
     if is_gguf(folder):
         return {name: list(view.shape) for name, view in views(open_gguf(folder)).items()}
-    held, found = weight_map(folder), {}
+    held, shape_of = weight_map(folder), {}
     paths = {Path(folder) / file for file in held.values()}
     for path in weight_files(folder) if whole else sorted(filter(Path.is_file, paths)):
         for name, tensor in read_header(path).items():
@@ -264,9 +264,9 @@ def shapes(folder: str | Path, whole: bool = True) -> dict[str, list[int]]:
                     f"'{path.parent.name}/{path.name}' holds the tensor {quoted(name)}, and the "
                     f"index {where}; download or copy the folder again, or mend {INDEX}"
                 )
-            found[name] = tensor["shape"]
+            shape_of[name] = tensor["shape"]
         require_numbers(path)
-    return found
+    return shape_of
 
 
 def require_numbers(path: Path) -> None:

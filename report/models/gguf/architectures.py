@@ -62,10 +62,10 @@ def architecture_of(file: GgufFile) -> Architecture:
             "safetensors instead."
         )
     keys = Keys(file, name)
-    found = ARCHITECTURES[name](keys)
+    architecture = ARCHITECTURES[name](keys)
     keys.require_all_used()
-    config = found.config | _shared(file)
-    return replace(found, config=config, defaults=tuple(keys.defaults))
+    config = architecture.config | _shared(file)
+    return replace(architecture, config=config, defaults=tuple(keys.defaults))
 
 
 def _shared(file):
@@ -157,7 +157,7 @@ def _turned_over(config: Mapping[str, Any]) -> dict[str, Change]:
 
 def _layers(prefix: str, tensors: Mapping[str, str]) -> dict[str, str]:
     """Names of tensors that are there once a layer."""
-    return {f"blk.{name}": f"{prefix}.{own}" for name, own in tensors.items()}
+    return {f"blk.{name}": f"{prefix}.{target}" for name, target in tensors.items()}
 
 
 LAYER = "model.layers.{layer}"

@@ -143,10 +143,10 @@ def file_name(path: Path | str) -> str:
 
 def _cleaned(text: str) -> str:
     """A name out of a file: on one line, without what is not printed, and not long."""
-    kept = (" " if letter.isspace() else letter for letter in text)
-    shown = "".join(letter for letter in kept if unicodedata.category(letter)[0] != "C")
+    spaced = (" " if letter.isspace() else letter for letter in text)
+    printable = "".join(letter for letter in spaced if unicodedata.category(letter)[0] != "C")
     # "@" would begin a revision, and a slash a folder
-    words = re.sub(r"[@/\\]", " ", shown).split()
+    words = re.sub(r"[@/\\]", " ", printable).split()
     return shortened(" ".join(words), LONGEST_NAME)
 
 

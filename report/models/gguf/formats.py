@@ -101,8 +101,8 @@ def numbers(raw: np.ndarray, block: Format) -> np.ndarray:
     wide = math.gcd(blocks, AT_ONCE // block.numbers) * block.bytes
     try:
         with np.errstate(all="ignore"):  # a damaged scale is no number; what follows says so
-            found = gguf.dequantize(raw.reshape(-1, wide), gguf.GGMLQuantizationType[block.name])
-            return found.reshape(len(raw), -1)
+            values = gguf.dequantize(raw.reshape(-1, wide), gguf.GGMLQuantizationType[block.name])
+            return values.reshape(len(raw), -1)
     except NotImplementedError as error:
         raise ReportError(
             f"numbers in the format {block.name} cannot be read by the package gguf; use a file "

@@ -117,15 +117,15 @@ class _Reader:
             values * SMALLEST_VALUE + tensors * SMALLEST_TENSOR <= self.size - self.place,
             f"it says it has {values:,} values and {tensors:,} tensors, more than fit into it",
         )
-        found, sums = {}, {}
+        fields, sums = {}, {}
         for _ in range(values):
             key = self.text("a key")
-            self.require(key not in found, f"the key {quoted(key)} is there twice")
+            self.require(key not in fields, f"the key {quoted(key)} is there twice")
             self.digest = hashlib.sha256()
-            found[key] = self.value(key, self.number("<I"))
+            fields[key] = self.value(key, self.number("<I"))
             sums[key] = self.digest.hexdigest()
         stated = [self.stated_tensor() for _ in range(tensors)]
-        return Header(found, self.placed(stated, found.get("general.alignment", 32)), sums)
+        return Header(fields, self.placed(stated, fields.get("general.alignment", 32)), sums)
 
     def take(self, count: int) -> bytes:
         """The next bytes; `count` is compared with what is left before they are read."""

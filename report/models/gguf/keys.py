@@ -57,8 +57,8 @@ class Keys:
         """
         if key not in self._values:
             self._values[key] = value
-            shown = f"{value:,.10g}" if isinstance(value, float) else str(value)
-            self.defaults.append(f"{self.name}.{key}: {shown} is taken, {why}")
+            number = f"{value:,.10g}" if isinstance(value, float) else str(value)
+            self.defaults.append(f"{self.name}.{key}: {number} is taken, {why}")
 
     def whole(self, key: str, default: Any = NEEDED, least: int = 1) -> Any:
         """A whole number of at least `least`; `default` where the key is missing."""
@@ -106,7 +106,7 @@ class Keys:
             key = min(self._left)
             raise ReportError(
                 f"'{self.file.name}' says {quoted(f'{self.name}.{key}')} "
-                f"({quoted(_shown(self._values[key]))}), which is not understood in this "
+                f"({quoted(_as_text(self._values[key]))}), which is not understood in this "
                 "architecture, so its numbers might come out wrong; use the model's checkpoint in "
                 "safetensors"
             )
@@ -114,7 +114,7 @@ class Keys:
     def refused(self, key: str, allowed: str) -> ReportError:
         """The ReportError for the value of a key."""
         return ReportError(
-            f"'{self.file.name}': {self.name}.{key} is {quoted(_shown(self._values.get(key)))}, "
+            f"'{self.file.name}': {self.name}.{key} is {quoted(_as_text(self._values.get(key)))}, "
             f"allowed is {allowed}"
         )
 
@@ -138,5 +138,5 @@ class Keys:
         return value
 
 
-def _shown(value):
+def _as_text(value):
     return value[:8].tolist() if isinstance(value, np.ndarray) else value

@@ -46,13 +46,13 @@ def rope_parameters(keys: Keys, head_dim: int, partly: bool = False) -> dict[str
     base = keys.number("rope.freq_base", above=1)
     # a part that is not stated could be any
     turned = keys.whole("rope.dimension_count", *([] if partly else [head_dim]))
-    found = {"rope_theta": float(base)}
+    parameters = {"rope_theta": float(base)}
     if turned != head_dim:
         if not partly or turned > head_dim or turned % 2:
             raise keys.refused("rope.dimension_count", f"{head_dim}, the length of a head's query")
-        found["partial_rotary_factor"] = turned / head_dim
+        parameters["partial_rotary_factor"] = turned / head_dim
     context = keys.whole("context_length")
-    return found | _scaling(keys, context, turned // 2)
+    return parameters | _scaling(keys, context, turned // 2)
 
 
 def _usual_base(keys):

@@ -93,16 +93,16 @@ def views(file: GgufFile) -> dict[str, View]:
     raises: ReportError naming an architecture, a key or a tensor that is not understood
     """
     architecture = architecture_of(file)
-    found = {}
+    view_of = {}
     for name, tensor in file.tensors.items():
-        for own, view in _views(file, architecture, name, tensor):
-            if own in found:
+        for target, view in _views(file, architecture, name, tensor):
+            if target in view_of:
                 raise ReportError(
-                    f"'{file.name}' has the weights of {own} twice, the second time as "
+                    f"'{file.name}' has the weights of {target} twice, the second time as "
                     f"{quoted(name)}; use another file of this model"
                 )
-            found[own] = view
-    return found
+            view_of[target] = view
+    return view_of
 
 
 def _views(file: GgufFile, architecture: Architecture, name: str, tensor: Tensor):
@@ -118,11 +118,11 @@ def _views(file: GgufFile, architecture: Architecture, name: str, tensor: Tensor
             f"{architecture.name}, so what it does to the numbers is not either; use another "
             "file of this model, or its checkpoint in safetensors"
         )
-    own = f"{architecture.tensors[place]}.{leaf}".replace("{layer}", layer[1] if layer else "")
+    target = f"{architecture.tensors[place]}.{leaf}".replace("{layer}", layer[1] if layer else "")
     changes = architecture.changes
     change = changes.get(place) or changes.get(f"{place}.{leaf}")
-    if "{part}" not in own:
-        yield own, _view(file, name, tensor, None, change)
+    if "{part}" not in target:
+        yield target, _view(file, name, tensor, None, change)
         return
     if tensor.shape[0] > (architecture.parts or 0):
         raise ReportError(
@@ -130,7 +130,7 @@ def _views(file: GgufFile, architecture: Architecture, name: str, tensor: Tensor
             f"{architecture.parts} parts; the file is damaged, download or copy it again"
         )
     for part in range(tensor.shape[0]):
-        yield own.replace("{part}", str(part)), _view(file, name, tensor, part, change)
+        yield target.replace("{part}", str(part)), _view(file, name, tensor, part, change)
 
 
 def _view(file, name, tensor, part, change):

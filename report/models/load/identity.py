@@ -81,7 +81,7 @@ def called(source: Source) -> dict[str, str]:
     """The "name" of a model, which may be a label; then also the "own_name" by which others know
     it, if it has one."""
     known = source.label is not None and source.origin in ("embedded", "package", "hub")
-    return {"name": source.shown} | ({"own_name": source.name} if known else {})
+    return {"name": source.title} | ({"own_name": source.name} if known else {})
 
 
 def vocabulary(model: PreTrainedModel) -> int:

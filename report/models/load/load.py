@@ -159,7 +159,7 @@ def without_weights(
             return None
         about = settings.model_class, settings.config, settings.name, _build_options(settings)
         model = without_memory(*about)
-        facts = {"name": source.shown, "context": context(model), "vocabulary": vocabulary(model)}
+        facts = {"name": source.title, "context": context(model), "vocabulary": vocabulary(model)}
         return LoadedModel(model, settings.tokenizer, facts, source.folder)
 
 

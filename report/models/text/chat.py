@@ -58,8 +58,8 @@ def filled(
             "model that was trained for chats"
         )
     template = tokenizer.get_chat_template()
-    asked = dict(tokenizer.special_tokens_map)
-    asked |= {
+    request = dict(tokenizer.special_tokens_map)
+    request |= {
         "chat_template": FIXED_DATE + template if "strftime_now" in template else template,
         "add_generation_prompt": begun,
         "conversations": [
@@ -67,18 +67,18 @@ def filled(
         ],
     }
     seconds = SECONDS + len(chats) // 100
-    answers = json.loads(_answers(json.dumps(asked, default=str), MEMORY, seconds))
+    answers = json.loads(_answers(json.dumps(request, default=str), MEMORY, seconds))
     return [answer["text"] if "text" in answer else _refusal(answer["error"]) for answer in answers]
 
 
 @lru_cache(maxsize=8)
-def _answers(asked, memory, seconds):
+def _answers(request, memory, seconds):
     """What the process says; kept, since a text is read once to be measured, and again to be
     written."""
     command = [sys.executable, "-P", chat_process.__file__, str(memory), str(seconds)]
     try:
         done = subprocess.run(  # noqa: S603 (a list of arguments, no shell)
-            command, input=asked.encode(), capture_output=True, timeout=seconds
+            command, input=request.encode(), capture_output=True, timeout=seconds
         )
         json.loads(done.stdout)
     except (subprocess.TimeoutExpired, ValueError) as error:  # ValueError: it was ended before

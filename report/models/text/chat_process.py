@@ -31,32 +31,32 @@ def main(memory: int, seconds: int) -> None:
     json.dump(answers(json.load(sys.stdin)), sys.stdout)
 
 
-def answers(asked: dict[str, Any]) -> list[dict[str, str]]:
+def answers(request: dict[str, Any]) -> list[dict[str, str]]:
     """The `answer` to every one of the `conversations`."""
-    said, characters = [], 0
-    for chat in asked["conversations"]:
-        said.append(answer(asked | {"conversations": [chat]}))
-        characters += len(said[-1].get("text", ""))
+    texts, characters = [], 0
+    for chat in request["conversations"]:
+        texts.append(answer(request | {"conversations": [chat]}))
+        characters += len(texts[-1].get("text", ""))
         if characters > ALL:
             raise MemoryError
-    return said
+    return texts
 
 
-def answer(asked: dict[str, Any]) -> dict[str, str]:
+def answer(request: dict[str, Any]) -> dict[str, str]:
     """An object with a `text`, or with an `error`.
 
-    asked: arguments of `render_jinja_template`, with one chat among the `conversations`
+    request: arguments of `render_jinja_template`, with one chat among the `conversations`
     """
     from transformers.utils.chat_template_utils import render_jinja_template
 
     try:
-        (text,), _ = render_jinja_template(**asked)
+        (text,), _ = render_jinja_template(**request)
         if len(text) > LONGEST:
             raise ValueError(f"it writes {len(text):,} characters")
         return {"text": text}
     except Exception as error:  # a template may do anything, and its sandbox refuse it
-        said = next(iter(str(error).splitlines()), type(error).__name__)
-        return {"error": said[:300]}
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        return {"error": reason[:300]}
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def user_chat(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
     """
     _require_ordinary(tokenizer, [text])
     (whole,) = filled(tokenizer, [[("user", text)]])
-    return _written(whole)
+    return _text_of(whole)
 
 
 def chat_segments(
@@ -71,17 +71,17 @@ def chat_segments(
         NothingLeftError if it leaves nothing of a segment
     """
     _require_ordinary(tokenizer, [segment.text for prompt in prompts for segment in prompt])
-    asked = [_messages(prompt, roles) for prompt in prompts for roles in SHAPES]
+    shaped = [_messages(prompt, roles) for prompt in prompts for roles in SHAPES]
     marked = [[(role, MARKS[role]) for role in roles] for roles in SHAPES]
     chats = [
         [(role, "".join(segment.text for segment in segments)) for role, segments in messages]
-        for messages in asked
+        for messages in shaped
     ]
-    shown, *whole = _in_shapes(filled(tokenizer, [*marked, *chats], begun=True))
-    around = [_around(said, roles) for said, roles in zip(shown, SHAPES, strict=True)]
-    parts = _in_shapes(asked)
+    marked_texts, *whole = _in_shapes(filled(tokenizer, [*marked, *chats], begun=True))
+    around = [_around(text, roles) for text, roles in zip(marked_texts, SHAPES, strict=True)]
+    parts = _in_shapes(shaped)
     return [
-        _placed(messages, said, around, chat) for messages, said in zip(parts, whole, strict=True)
+        _placed(messages, text, around, chat) for messages, text in zip(parts, whole, strict=True)
     ]
 
 
@@ -101,14 +101,14 @@ def replaceable(
     raises: ReportError as `chat_segments`; the function: NothingLeftError
     """
     (placed,) = chat_segments(tokenizer, [prompt_with(" x\n")], chat)
-    shown = next(segment.text for segment in placed if segment.name == name)
+    present = next(segment.text for segment in placed if segment.name == name)
 
     def segments(text):
-        kept = text if shown.startswith(" ") else text.lstrip()
-        kept = kept if shown.endswith("\n") else kept.rstrip()
-        if text and not kept:
+        rest = text if present.startswith(" ") else text.lstrip()
+        rest = rest if present.endswith("\n") else rest.rstrip()
+        if text and not rest:
             raise NothingLeftError(name)
-        return [Segment(name, kept) if segment.name == name else segment for segment in placed]
+        return [Segment(name, rest) if segment.name == name else segment for segment in placed]
 
     return segments
 
@@ -138,36 +138,36 @@ def _around(marked, roles):
     return re.split(pattern, marked)
 
 
-def _placed(messages, said, around, chat):
+def _placed(messages, texts, around, chat):
     """The segments of a prompt between those of the template.
 
-    messages, said, around: of every one of the SHAPES; said: what the template makes of them
+    messages, texts, around: of every one of the SHAPES; texts: what the template makes of them
     """
     apart = chat != ALONE and around[0] is not None and all(part for _, part in messages[0])
     shape = 0 if apart else 1
-    whole, between = _written(said[shape]), around[shape]
-    spans = between and _kept(messages[shape], whole, between)
+    whole, between = _text_of(texts[shape]), around[shape]
+    spans = between and _spans(messages[shape], whole, between)
     if not spans:
         raise ReportError(
             "the model's chat template changes the text of a message, so its segments cannot be "
             "told apart; leave the option chat out"
         )
-    written = [
+    template = [
         Segment(f"{TEMPLATE} {role}", text)
         for role, text in zip([*SHAPES[shape], ASSISTANT], between, strict=True)
     ]
     placed = []
-    for before, (_, segments), span in zip(written[:-1], messages[shape], spans, strict=True):
+    for before, (_, segments), span in zip(template[:-1], messages[shape], spans, strict=True):
         placed += [before, *_cut(segments, span)]
-    return [segment for segment in [*placed, written[-1]] if segment.text]
+    return [segment for segment in [*placed, template[-1]] if segment.text]
 
 
-def _kept(messages, whole, between):
+def _spans(messages, whole, between):
     """What a template keeps of each message, slices; None if it changes one."""
     contents = ["".join(segment.text for segment in segments) for _, segments in messages]
     for spans in product(*map(_ways, contents)):
-        kept = [content[span] for content, span in zip(contents, spans, strict=True)]
-        if "".join(chain(*zip_longest(between, kept, fillvalue=""))) == whole:
+        pieces = [content[span] for content, span in zip(contents, spans, strict=True)]
+        if "".join(chain(*zip_longest(between, pieces, fillvalue=""))) == whole:
             return spans
     return None
 
@@ -189,11 +189,11 @@ def _cut(segments, span) -> Iterator[Segment]:
         yield Segment(segment.name, text)
 
 
-def _written(said):
+def _text_of(answer):
     """What a template makes of a chat; raises its refusal."""
-    if isinstance(said, ReportError):
-        raise said
-    return said
+    if isinstance(answer, ReportError):
+        raise answer
+    return answer
 
 
 def _require_ordinary(tokenizer, texts):

@@ -66,8 +66,8 @@ class SegmentedText:
         """Names of the segments before the last that is a part of the prompt, and not of a template
         around it."""
         names = list(self.texts)
-        own = [place for place, name in enumerate(names) if not name.startswith(TEMPLATE)]
-        return names[: own[-1]] if own else names
+        places = [place for place, name in enumerate(names) if not name.startswith(TEMPLATE)]
+        return names[: places[-1]] if places else names
 
     def span(self, name: str, whole: bool = True) -> range:
         """The tokens of a segment as a range; empty if it has none.
@@ -139,19 +139,19 @@ def segmented(
     )
 
 
-def align(one: SegmentedText, other: SegmentedText) -> list[int]:
-    """Where each token of `one` is in `other`: the same token at the same place of a segment.
+def align(text: SegmentedText, other: SegmentedText) -> list[int]:
+    """Where each token of `text` is in `other`: the same token at the same place of a segment.
 
-    one, other: SegmentedText, conditions of a prompt
-    returns: list of int [tokens of `one`], -1 where `other` has no such token: where its segment is
+    text, other: SegmentedText, conditions of a prompt
+    returns: list of int [tokens of `text`], -1 where `other` has no such token: its segment is
         missing or has another text, or where a merge across a boundary changed the token
     """
     places = defaultdict(list)
     for token, key in enumerate(_keys(other)):
         places[key].append(token)
     aligned = []
-    for key in _keys(one):
-        same_text = one.texts.get(key[0]) == other.texts.get(key[0])
+    for key in _keys(text):
+        same_text = text.texts.get(key[0]) == other.texts.get(key[0])
         aligned.append(places[key].pop(0) if same_text and places[key] else -1)
     return aligned
 
@@ -203,11 +203,11 @@ def _bytes(tokenizer, tokenized, chat):
             continue
         part = bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
         start, end = end, end + len(part)
-        said = int(byte_of[offsets[0]])
+        first = int(byte_of[offsets[0]])
         if not part:  # it shares a character with the token before
-            spans.append((said, said))
-        elif said > start and not symbol.startswith(OWN_SPACE):
-            spans.append((said, end))  # the tokenizer leaves out what is white space before it
+            spans.append((first, first))
+        elif first > start and not symbol.startswith(OWN_SPACE):
+            spans.append((first, end))  # the tokenizer leaves out what is white space before it
         else:
             spans.append((start, end))
     return spans

@@ -42,8 +42,8 @@ def spelled(
     """
     walk = _Walk(text)
     ways_of = ways_to_spell(tokenizer)
-    own = tokenizer.added_tokens_decoder
-    special_ids = {index for index, token in own.items() if token.special}
+    entries = tokenizer.added_tokens_decoder
+    special_ids = {index for index, token in entries.items() if token.special}
     special_ids.update(tokenizer.all_special_ids)
     spellings = []
     for token_id, (start, end), was_added in zip(token_ids, offsets, added, strict=True):
@@ -56,7 +56,7 @@ def spelled(
             spelling = symbol.encode()
             part = walk.by_offsets(start, end, spelling)
         else:
-            ways = [symbol.encode()] if token_id in own else ways_of(symbol)
+            ways = [symbol.encode()] if token_id in entries else ways_of(symbol)
             part, spelling = walk.next(ways, start, end), ways[0]
         spellings.append((int(token_id), part, spelling, bool(special)))
     walk.finish()
@@ -67,9 +67,9 @@ def _token(token_id, part, spelling, special):
     token = {"id": token_id, "text": part.decode(errors="replace"), "special": special}
     if token["text"].encode() != part:
         token["bytes"] = part.hex(" ")
-    shown = spelling.decode(errors="replace")
-    if part != spelling and (not part or shown.strip() != token["text"].strip()):
-        token["spelling"] = shown
+    readable = spelling.decode(errors="replace")
+    if part != spelling and (not part or readable.strip() != token["text"].strip()):
+        token["spelling"] = readable
     return token
 
 

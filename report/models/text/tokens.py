@@ -41,14 +41,14 @@ def with_parts(tokens: list[dict[str, Any]]) -> list[dict[str, Any]]:
         "of" may be several characters, where a token holds the end of one and the beginning of the
         next. Tokens that the tokenizer added are no parts, nor are bytes that become no character.
     """
-    told = []
-    for special, some in groupby(tokens, key=lambda token: token["special"]):
-        stretch = list(some)
-        told += stretch if special else _told(stretch)
-    return told
+    result = []
+    for special, group in groupby(tokens, key=lambda token: token["special"]):
+        stretch = list(group)
+        result += stretch if special else _joined(stretch)
+    return result
 
 
-def _told(tokens):
+def _joined(tokens):
     """The same of tokens that follow each other in the text."""
     raw = [_bytes(token) for token in tokens]
     whole = b"".join(raw)
@@ -56,13 +56,13 @@ def _told(tokens):
         return tokens
     characters = CHARACTER.findall(whole.decode(errors="surrogateescape"))
     ends = set(accumulate((len(_encoded(each)) for each in characters), initial=0))
-    told, group = [], []
+    result, group = [], []
     for number, end in enumerate(accumulate(map(len, raw))):
         group.append(tokens[number])
         if end in ends and not _shares(tokens[number + 1 : number + 2]):
-            told += _of_group(group)
+            result += _of_group(group)
             group = []
-    return told + group
+    return result + group
 
 
 def _of_group(group):

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 def words(loaded: "LoadedModel", ids: Iterable[int]) -> dict[int, dict[str, Any]]:
     """Id -> its "text" as it would stand in a text, and its "bytes" where that is not whole
     characters; an id that the tokenizer does not know is shown by its number."""
-    ways, found = ways_to_spell(loaded.tokenizer), {}
+    ways, word_of = ways_to_spell(loaded.tokenizer), {}
     for token in sorted({*map(int, ids)}):
         symbol = loaded.tokenizer.convert_ids_to_tokens(token)
         if symbol is None:
-            found[token] = {"text": f"<{token}>"}
+            word_of[token] = {"text": f"<{token}>"}
             continue
         known = token in loaded.tokenizer.added_tokens_decoder
         spelt = symbol.encode() if known else ways(symbol)[0]
-        found[token] = {"text": spelt.decode(errors="replace")}
-        if found[token]["text"].encode() != spelt:
-            found[token]["bytes"] = spelt.hex(" ")
-    return found
+        word_of[token] = {"text": spelt.decode(errors="replace")}
+        if word_of[token]["text"].encode() != spelt:
+            word_of[token]["bytes"] = spelt.hex(" ")
+    return word_of
 
 
 def following(loaded: "LoadedModel", text: str, going_on: str) -> int:

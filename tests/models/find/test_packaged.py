@@ -49,7 +49,7 @@ def test_a_model_in_a_package_that_is_not_installed_is_refused_with_what_to_do(m
 def test_datasets_of_a_package_that_is_gone_are_still_known_to_be_of_it(monkeypatch):
     packaged.hide(monkeypatch)
     before = {"model": {"file": PRESET.file}, "model_name": NAME}
-    assert plan._source(NAME, None, before, None).shown == NAME
+    assert plan._source(NAME, None, before, None).title == NAME
     other = before | {"model": {"file": "other.gguf"}}
     assert plan._source(NAME, None, other, None) is None
 
