@@ -2,12 +2,13 @@
 
 import ast
 import re
+from bisect import bisect_right
 from functools import partial
+from operator import itemgetter
 from os.path import isfile  # False for a name that no file can have
 from pathlib import Path
 
 from jinja2 import (
-    BytecodeCache,
     Environment,
     FileSystemLoader,
     StrictUndefined,
@@ -15,7 +16,6 @@ from jinja2 import (
     TemplateSyntaxError,
     pass_context,
 )
-from jinja2.bccache import Bucket
 
 from report import text
 from report.authored.boundary import authored, read_text
@@ -27,24 +27,9 @@ from report.pages import filters
 from report.pages.filters import layers
 from report.text import shortened
 
-
-class _Compiled(BytecodeCache):
-    """Templates that this process has compiled, by their name and a sum of their text.
-
-    Every article has an environment of its own, and all of them use the same partials.
-    """
-
-    def __init__(self) -> None:
-        self.codes = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        bucket.code = self.codes.get((bucket.key, bucket.checksum))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self.codes[bucket.key, bucket.checksum] = bucket.code
-
-
-COMPILED = _Compiled()
+CODES = {}
+"""What this process has compiled, by text and names: every article has an environment of its own
+and is rendered twice, and all of them use the same partials."""
 
 
 class _Template(Template):
@@ -59,16 +44,21 @@ class _Environment(Environment):
     template_class = _Template
 
     def compile(self, source, name=None, filename=None, raw=False, defer_init=False):
-        with authored(filename or name):
-            return super().compile(source, name, filename, raw, defer_init)
+        key = (source, name, filename, raw)
+        if key not in CODES:
+            with authored(filename or name):
+                CODES[key] = super().compile(source, name, filename, raw, defer_init)
+        return CODES[key]
 
     def _compile(self, source, filename):
         """Code of Python whose lines are the template's, so that whatever stops it tells them."""
         code, _, pairs_text = source.rpartition("debug_info = ")
-        pairs = [(int(ours), int(line)) for line, ours in re.findall(r"(\d+)=(\d+)", pairs_text)]
+        found = re.findall(r"(\d+)=(\d+)", pairs_text)
+        pairs = sorted((int(ours), int(line)) for line, ours in found)
 
         def line(ours):
-            return max((pair for pair in pairs if pair[0] <= ours), default=(0, 1))[1]
+            place = bisect_right(pairs, ours, key=itemgetter(0))
+            return pairs[place - 1][1] if place else 1
 
         tree, same = None, "&".join(f"{n}={n}" for n in sorted({line for _, line in pairs}))
         try:
@@ -117,7 +107,6 @@ def environment(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=COMPILED,
     )
     jinja.globals |= {"ROUTES": filters.ROUTES, "UPDATES": filters.UPDATES}
     # The Makefile is the repository's: a publication elsewhere has the installed command.
