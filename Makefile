@@ -45,7 +45,7 @@ OPTIONS := $(if $(filter no,$(REAL)),--no-real) $(if $(STUDY),--study "$(STUDY)"
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock site site-zensical why freeze serve watch check publish test test-training release fuzz architectures lint format clean browser
+.PHONY: help setup lock site site-zensical why freeze serve watch check publish test test-fast test-training release fuzz architectures lint format clean browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -120,6 +120,10 @@ MINUTES ?= 10
 # Tests start Python a hundred times: bytecode is kept, also where the environment says not to.
 test: $(READY) $(MODELS_READY) browser lint ## Run all tests, in a real browser too
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
+
+test-fast: $(READY) ## Run what needs no browser, no process of its own and no model, in minutes
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --fast -q -rfE \
+	  --numprocesses logical --dist loadfile
 
 # They train tiny models, and the package needs none of it.
 test-training: $(READY) ## Run the tests of training/, which `make test` leaves out

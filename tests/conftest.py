@@ -15,6 +15,7 @@ import pytest
 from tests import browsers
 from tests import firefox as other
 from tests.commands import ROOT
+from tests.fast import Fast
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
 from tests.killing import children
 from tests.serving import BELOW, ProjectPages, served
@@ -48,6 +49,10 @@ IN_FIREFOX = (
 """Files with tests in Firefox, which takes seconds to start: one process has them all."""
 
 
+def pytest_addoption(parser):
+    parser.addoption("--fast", action="store_true", help="only tests that need little, see fast.py")
+
+
 def pytest_configure(config):
     """A folder for what all processes of a run share, and a server of the site built in it.
 
@@ -65,6 +70,8 @@ def pytest_configure(config):
     patch = pytest.MonkeyPatch()
     patch.setattr(os, "fsync", lambda file: None)
     config.add_cleanup(patch.undo)
+    if config.getoption("fast"):
+        config.pluginmanager.register(Fast())
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     stack = ExitStack()
@@ -78,11 +85,12 @@ def pytest_configure(config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """One process more than cores: of two that each wait for a page, neither needs a core for an
-    eighth of the time."""
+    """Two processes more than cores: of three on two cores, which wait for pages, for programs and
+    for what has to happen after a while, a core was left idle for a third of the time. The fast
+    tier waits for nothing."""
     from xdist.plugin import pytest_xdist_auto_num_workers as cores
 
-    return cores(config) + 1
+    return cores(config) + (0 if config.getoption("fast") else 2)
 
 
 def pytest_xdist_make_scheduler(config, log):

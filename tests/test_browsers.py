@@ -93,3 +93,38 @@ def test_all_tests_in_firefox_are_in_one_process():
     paths = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
     found = [path for path in paths if "firefox" in path.read_text("utf-8")]
     assert {path.relative_to(ROOT).as_posix() for path in found} == {*IN_FIREFOX}
+
+
+NEEDS = """
+import subprocess, sys
+from multiprocessing import Process
+import pytest
+
+@pytest.fixture
+def browser():
+    raise AssertionError
+
+@pytest.fixture(scope="module")
+def program():
+    return subprocess.run([sys.executable, "-c", ""])
+
+def test_little(): pass
+def test_browser(browser): pass
+def test_browser_as_it_runs(request): request.getfixturevalue("browser")
+def test_program(program): pass
+def test_program_again(program): pass
+def test_process(): Process(target=print).start()
+def test_model():
+    from report.families import tiny
+    tiny("llama")
+"""
+
+
+def test_the_fast_tier_leaves_out_what_needs_more(tmp_path):
+    (tmp_path / "test_needs.py").write_text(NEEDS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    code = "import pytest, sys; from tests.fast import Fast; pytest.main(sys.argv[1:], [Fast()])"
+    command = [sys.executable, "-c", code, "-qrs", "-c", tmp_path / "pytest.ini", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert "1 passed, 5 skipped, 1 deselected" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("starts a process") == 3 and "makes a model" in done.stdout
