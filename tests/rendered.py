@@ -1,5 +1,6 @@
 """What tests of an article's words share: it is rendered without charts, and read as text."""
 
+import html
 import re
 from dataclasses import replace
 
@@ -50,9 +51,45 @@ def words_only(monkeypatch):
 
 
 def text_of(study, data, folder):
-    """The Markdown of an article that is rendered into a folder with data of its own."""
+    """The Markdown of an article that is rendered into a folder with data of its own.
+
+    Every test of an article's words comes by here, so it sees too that its sentences are whole.
+    """
     render.render_article(study, data, folder / "site_src")
-    return (folder / "site_src" / "articles" / study.name / "index.md").read_text("utf-8")
+    text = (folder / "site_src" / "articles" / study.name / "index.md").read_text("utf-8")
+    for table in re.findall(r"(?:^\|.*\n)+", body(text), re.MULTILINE):
+        rows = table.replace("|begin|", "").strip().split("\n")
+        assert len({row.count("|") for row in rows}) == 1, table
+    require_whole(prose(text))
+    return text
+
+
+def plain(text):
+    """The article as a reader reads it: no tokens, no figures, no marks."""
+    text = re.sub(r'<(div|details) class="table-text.*?</\1>\n', "", text, flags=re.DOTALL)
+    text = captions_alone(re.sub(r"</div>\n", "", without_passage(text)))
+    return html.unescape(re.sub(r"<[^>]*>", "", text))
+
+
+def prose(text):
+    """What an article says below its question, as a reader reads it."""
+    return body(plain(text)).partition("\n")[2]
+
+
+def require_whole(prose):
+    """Assert that every sentence of a text ends, and that nothing in it is missing or doubled."""
+    for paragraph in re.split(r"\n\s*\n", prose.strip()):
+        joined = " ".join(line.strip() for line in paragraph.strip().split("\n"))
+        if joined.startswith(("|", ">")) or "↵" in joined:  # a table, and what models read
+            assert joined[0] != "|" or joined[-1] == "|", joined
+            continue
+        if not joined.startswith(("#", "- ", "!!!", "???", "[^", "```")):
+            assert not joined or joined[-1] in ".?:)]", joined
+        assert not re.search(r" [.,;:)](?!\w)|[.,;:]{2}(?<!l\.,)|\S {2}", joined), joined
+    wrong = r"\b1 (layers|heads|tokens|questions)\b|\bNone\b(?!”)|\bnan\b|\binf\b|\ball 1 "
+    assert not re.search(wrong, prose), re.search(wrong, prose)
+    notes = re.findall(r"\[\^(\w+)\](?!:)", prose), re.findall(r"\[\^(\w+)\]:", prose)
+    assert set(notes[0]) == set(notes[1]), notes
 
 
 def figures(text):

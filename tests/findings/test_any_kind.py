@@ -9,7 +9,7 @@ from report.study.study import read_study
 from tests import made_conditions, rendered
 from tests.commands import ROOT
 from tests.figures import hand_made, hand_sweep, hand_table
-from tests.findings.test_prose_table import plain
+from tests.rendered import plain
 
 BACK = (
     "looks? back|or an earlier one|so far(?! apart)|(?<!predict the )next (?:word|token)"
