@@ -109,13 +109,17 @@ def test_charts_have_their_data_and_can_be_saved(measured, name, tmp_path):
 
 def test_a_chart_is_what_altair_makes_of_its_specification_and_its_rows_stay_as_they_are(measured):
     """A long passage has thousands of rows; an object of each would take seconds."""
+    classes = set()
     for name in measured.figures:
         chart = figure(name, measured)
+        assert {type(row) for rows in chart.datasets.values() for row in rows} == {dict}, name
+        if type(chart) in classes:  # altair takes a second for one
+            continue
+        classes.add(type(chart))
         written = chart.to_dict()
         whole = altair.Chart.from_dict(written)
         assert type(chart) is type(whole), name
         assert written == whole.to_dict(), name
-        assert {type(row) for rows in chart.datasets.values() for row in rows} == {dict}, name
 
 
 def test_a_figure_is_at_the_state_asked_for(measured):
