@@ -20,7 +20,6 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -32,7 +31,8 @@ from transformers.utils import logging
 from report.measurements import decomposition
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run
+from report.models.load.load import LoadedModel
 from report.models.partial.model import open_partial, skeleton
 from report.models.partial.packed import open_checkpoint
 
@@ -89,23 +89,15 @@ def write_checkpoint(folder, small):
     return total
 
 
-@dataclass
-class Loaded:
-    """What `run_texts` asks of a loaded model."""
-
-    model: object
-    partial: object
-    measured_layers: int
-
-
 def loaded(folder, way):
     """The model of a folder in one of the `WAYS`."""
     layers, one_at_a_time = WAYS[way]
+    facts = {"name": way, "layers_measured": layers}
     if way == "full":
         model = LlamaForCausalLM.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=True, attn_implementation="sdpa"
         )
-        return Loaded(model.eval(), None, layers)
+        return LoadedModel(model.eval(), None, facts, folder)
     opened = open_partial(
         open_checkpoint(folder),
         LlamaForCausalLM,
@@ -114,7 +106,7 @@ def loaded(folder, way):
         layer_by_layer=one_at_a_time,
         attn_implementation="sdpa",
     )
-    return Loaded(opened.model, opened, layers)
+    return LoadedModel(opened.model, None, facts, folder, opened)
 
 
 class Attending(Recorder):
@@ -163,11 +155,11 @@ def measure(folder, way, small, out):
         model = loaded(folder, way)
         opened = time.perf_counter()
         recorder = Attending()
-        run_texts(model, [Run(text, recorder) for text in texts(small)])
+        model.run([Run(text, recorder) for text in texts(small)])
         end = time.perf_counter()
     counted = model.partial.checkpoint.bytes_read if model.partial else None
     keeping = Keeping()
-    run_texts(model, [Run(texts(small)[0][:COMPARED], keeping)])
+    model.run([Run(texts(small)[0][:COMPARED], keeping)])
     save_file(keeping.kept, out)
     numbers = {
         "tensor_bytes": counted,

@@ -24,7 +24,6 @@ from report import families
 from report.models.attention.self_check import checked
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
-from report.models.partial.model import announce_bytes
 from report.models.text.segments import ordinary_tokens
 from report.models.text.tokens import tokenize
 from tests.fuzz.damage import VALUES, damaged_bytes, damaged_json
@@ -318,7 +317,7 @@ def measured(folder, way):
         return "reading", said
     if said is not None:
         return "checking", said
-    announce_bytes(loaded, text.token_ids, lambda _: None)
+    loaded.announce_bytes(text.token_ids, lambda _: None)
     with np.errstate(all="ignore"):
         return "measuring", tried(measure_passage, loaded, text.token_ids)[1]
 

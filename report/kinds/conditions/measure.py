@@ -99,11 +99,10 @@ def measure(
     """
     from report.models.load.memory import enough_memory
     from report.models.measure.conditions import measure_conditions
-    from report.models.partial.model import announce_bytes
 
     chat, questions, read = tokenized(loaded, inputs)
     texts = [text.token_ids for text in read]
-    announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
+    loaded.announce_bytes([*chain.from_iterable(texts)], announce)
     name, number = loaded.identity["name"], len(questions)
     what = f"{count(number, 'prompt')} under {count(len(inputs.specs), 'condition')}"
     announce(

@@ -148,7 +148,6 @@ def measure_batch(
     from report.models.load.memory import enough_memory
     from report.models.measure.passage import measure_batch as measure_texts
     from report.models.measure.passage import measure_passage, reads_layer_by_layer
-    from report.models.partial.model import announce_bytes
     from report.models.text import tokens
 
     read = tokenized(loaded, inputs) if piece.per_model else None
@@ -158,7 +157,7 @@ def measure_batch(
     places, failed = list(encoded.token_ids), {}
     ids = list(encoded.token_ids.values())
     if read:
-        announce_bytes(loaded, sum(ids, passage_ids), announce)
+        loaded.announce_bytes(sum(ids, passage_ids), announce)
         announce(_reads(loaded, inputs, piece, passage_ids, ids))
     longest = max(map(len, [passage_ids or [], *ids]))
     if piece.per_model and (said := beyond(loaded.identity, longest)):

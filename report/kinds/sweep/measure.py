@@ -70,10 +70,9 @@ def measure(
     from report.models.measure.loss import mean_loss, predicts
     from report.models.measure.passage import measure_corpus
     from report.models.measure.repetition import SEQUENCES, repetition, span
-    from report.models.partial.model import announce_bytes
 
     texts = _token_ids(loaded, inputs.corpus)
-    announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
+    loaded.announce_bytes([*chain.from_iterable(texts)], announce)
     total = len(texts) + SEQUENCES
     sequences, times = 2 * SEQUENCES, 1 + predicts(loaded)  # each one is read for the loss, too
     what = f"{len(texts)} texts and {sequences} sequences of random tokens"

@@ -102,7 +102,6 @@ def measure(
     """
     from report.models.load.memory import enough_memory
     from report.models.measure.table import measure_table
-    from report.models.partial.model import announce_bytes
 
     texts = tokenized(loaded, inputs)
     current = [current_tokens(text.places) for text in texts]
@@ -112,7 +111,7 @@ def measure(
             "rows or other columns"
         )
     classes = [token_classes(text.places) for text in texts]
-    announce_bytes(loaded, [*chain.from_iterable(t.token_ids for t in texts)], announce)
+    loaded.announce_bytes([*chain.from_iterable(t.token_ids for t in texts)], announce)
     name, passes = loaded.identity["name"], 1 + len(texts)  # the first is a passage, too
     _say_over_edges(name, texts, announce)
     _say_read(loaded, texts, announce)

@@ -1,9 +1,9 @@
-"""Run texts through a model: whole, or in parts where a partial reader is at hand."""
+"""Run texts through a model whose weights are in memory."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -15,10 +15,6 @@ from report.models.attention.modes import evaluating, implementation, run_base
 from report.models.attention.probe import architecture
 from report.models.attention.recorder import Recorder
 from report.models.attention.structure import require_layers, structure
-from report.models.load.sentences import supported
-
-if TYPE_CHECKING:
-    from report.models.load.load import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -41,36 +37,37 @@ class Run:
         return implementation(model, self.attention) if self.attention else nullcontext()
 
 
-def run_texts(
-    loaded: "LoadedModel", runs: Iterable[Run], progress: Callable[..., None] | None = None
+def run_whole(
+    model: PreTrainedModel,
+    runs: Iterable[Run],
+    measured_layers: int,
+    progress: Callable[..., None] | None = None,
+    reading: Callable[[list[int]], AbstractContextManager] | None = None,
 ) -> list[torch.Tensor]:
     """Run texts one by one, without a language-model head, cache, dropout or gradients.
 
-    loaded: LoadedModel; where it has a `partial` reader, that one runs the texts
-    runs: iterable of Run
+    model: with the weights of its first `measured_layers` layers in memory
     progress: called with (runs done, runs or None where their number is not known)
+    reading: makes of the token ids of a text the context in which it runs
     returns: list of the output of the last measured layer's attention (after its output
         projection), float [T, hidden_size], one a run
-    raises: ReportError if not every measured layer came through a recorder exactly once, or as
-        `supported`
+    raises: ReportError if not every measured layer came through a recorder exactly once
     """
-    with supported(loaded.identity["name"]):
-        if loaded.partial is not None:
-            return loaded.partial.run_texts(loaded, runs, progress)
-        require_layers(loaded.model, loaded.measured_layers)
-        number = len(runs) if hasattr(runs, "__len__") else None
-        outputs = []
-        for run in runs:
-            outputs.append(_run(loaded.model, run, loaded.measured_layers))
-            if progress:
-                progress(len(outputs), number)
-        return outputs
+    require_layers(model, measured_layers)
+    number = len(runs) if hasattr(runs, "__len__") else None
+    outputs = []
+    for run in runs:
+        with reading(run.token_ids) if reading else nullcontext():
+            outputs.append(_run(model, run, measured_layers))
+        if progress:
+            progress(len(outputs), number)
+    return outputs
 
 
 def counting(
     progress: Callable[..., None] | None, done: int, number: int
 ) -> Callable[..., None] | None:
-    """What `run_texts` calls for some of `number` runs, of which `done` are over; None for None."""
+    """Progress of some of `number` runs, of which `done` are over before; None for None."""
     return progress and (lambda runs, _: progress(done + runs, number))
 
 

@@ -17,7 +17,6 @@ from report.models.attention.running import (
     require_all_tokens,
     require_one_attention,
     require_sound_end,
-    run_texts,
 )
 from report.models.attention.structure import LayerStructure, route_of
 from report.models.attention.updates import updates
@@ -96,7 +95,7 @@ def self_check(loaded: "LoadedModel") -> dict[str, Any]:
         Run(token_ids),
         Run(token_ids, checking),
     ]
-    other, plain, measured = run_texts(loaded, runs)
+    other, plain, measured = loaded.run(runs)
     differences = checking.differences | {"output": _difference(measured, plain, 0.0)}
     require_all_tokens(loaded.model, plain, length)
     measured_layers = [part.module for part in checking.structure[: len(checking.layers)]]

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from report.errors import ReportError
+from report.models.attention.running import Run, run_whole
 from report.models.attention.structure import LayerStructure, structure
 from report.models.find import names, weights
 from report.models.find.adapters import adapter_in, merged
@@ -29,6 +30,7 @@ from report.models.load.sentences import one_sentence, supported
 from report.models.load.settings import from_pretrained, read_settings
 from report.models.load.stated import layers_stated
 from report.models.load.warned import heard
+from report.models.partial.layers import run_layer_by_layer
 from report.models.partial.merging import adapted
 from report.models.partial.model import Partial, open_partial, require_sound
 from report.models.partial.packed import open_checkpoint, stored_plainly
@@ -82,6 +84,36 @@ class LoadedModel:
         if self.partial is not None:
             return self.partial.held_bytes()
         return sum(tensor.nbytes for tensor in self.model.parameters())
+
+    def run(
+        self, runs: Iterable[Run], progress: Callable[..., None] | None = None
+    ) -> list[torch.Tensor]:
+        """Run texts one by one, or layer by layer, as `running.run_whole` says.
+
+        progress: called with (texts done, texts or None where their number is not known)
+        returns: list of float [T, hidden_size], one a run
+        raises: ReportError if not every measured layer came through a recorder exactly once, if
+            weights cannot be read, or as `supported`
+        """
+        with supported(self.identity["name"]):
+            if self.partial is None:
+                return run_whole(self.model, runs, self.measured_layers, progress)
+            if self.partial.layer_by_layer:
+                return run_layer_by_layer(self.partial, list(runs), progress)
+            return self.partial.run(runs, progress)
+
+    def announce_bytes(self, token_ids: Iterable[int], announce: Callable[[str], None]) -> None:
+        """Say in one sentence what a model in part reads of its checkpoint; nothing of a whole one.
+
+        token_ids: all that it will read; announce: called with the sentence
+        """
+        if self.partial is None:
+            return
+        planned, layers = self.partial.planned(token_ids), self.measured_layers
+        way = ", one layer in memory at a time" if self.partial.layer_by_layer else ""
+        number = f"{layers} layer{'s' if layers > 1 else ''}"
+        total = f" of {planned['of'] / 1e6:,.1f}" if planned["of"] else ""
+        announce(f"Reading {planned['bytes'] / 1e6:,.1f}{total} MB of weights: {number}{way}.")
 
     @cached_property
     def structure(self) -> list[LayerStructure]:

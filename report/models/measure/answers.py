@@ -17,7 +17,7 @@ from report.measurements.factors import Factors, Scores
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.modes import evaluating, unchanged
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, require_sound_logits, run_texts
+from report.models.attention.running import Run, require_sound_logits
 from report.models.attention.structure import angles_follow_length
 from report.models.measure.loss import predicts
 from report.models.measure.passage import require_measurable
@@ -207,7 +207,7 @@ def filler_shares(
         Run(prompt.token_ids[:-1], recorder, factor)
         for prompt, recorder in zip(prompts, recorders, strict=True)
     ]
-    run_texts(loaded, runs, progress)
+    loaded.run(runs, progress)
     return np.array([recorder.shares.mean() for recorder in recorders])
 
 

@@ -20,7 +20,7 @@ from report.measurements.received import (
 )
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, counting, run_texts
+from report.models.attention.running import Run, counting
 from report.models.attention.self_check import checked
 from report.models.measure.passage import reads_layer_by_layer, require_measurable
 from report.models.text.segments import SegmentedText, align, segmented_prompts
@@ -65,7 +65,7 @@ def measure_conditions(
         recorders = [recorders_of(loaded, prompt) for prompt in texts[part]]
         factor = loaded.identity["alibi_factor"]
         runs = [Run(one.text.token_ids, one, factor) for prompt in recorders for one in prompt]
-        run_texts(loaded, runs, counting(progress, done, number))
+        loaded.run(runs, counting(progress, done, number))
         done += len(runs)
         measured = [
             [recorder.statistics(condition) for recorder, condition in zip(*pair, strict=True)]

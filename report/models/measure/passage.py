@@ -14,7 +14,7 @@ from report.measurements.stored import stored
 from report.measurements.targets import SHOWN_TARGETS, LargestTargets, marker_count
 from report.models.attention.kernel import ROWS, streaming_attention
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run
 from report.models.attention.self_check import checked
 from report.models.attention.updates import updates
 
@@ -40,7 +40,7 @@ def measure_passage(
     require_measurable(loaded, token_ids)
     checked(loaded)
     recorder = PassageRecorder(loaded, token_ids, progress, rows)
-    run_texts(loaded, [_run(loaded, token_ids, recorder)])
+    loaded.run([_run(loaded, token_ids, recorder)])
     return recorder.measurement()
 
 
@@ -228,7 +228,7 @@ def _run_one_by_one(loaded, passage, texts, progress, failed, rows):
     number = len(texts) if hasattr(texts, "__len__") else None
     done, total = 0, None if number is None else number + (passage is not None)
     if passage is not None:
-        run_texts(loaded, [_run(loaded, passage.token_ids, passage)])
+        loaded.run([_run(loaded, passage.token_ids, passage)])
         done += 1
         if progress:
             progress(done, total)
@@ -237,7 +237,7 @@ def _run_one_by_one(loaded, passage, texts, progress, failed, rows):
         try:
             require_measurable(loaded, token_ids)
             recorder = TextRecorder(loaded, token_ids, rows)
-            run_texts(loaded, [_run(loaded, token_ids, recorder)])
+            loaded.run([_run(loaded, token_ids, recorder)])
             statistics = statistics.merge(recorder.measurement())
         except ReportError as error:
             if failed is None:
@@ -257,7 +257,7 @@ def _run_together(loaded, passage, texts, progress, _, rows):
         require_measurable(loaded, token_ids)
         recorders.append(TextRecorder(loaded, token_ids, rows))
         runs.append(_run(loaded, token_ids, recorders[-1]))
-    run_texts(loaded, runs, progress)
+    loaded.run(runs, progress)
     statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
     for recorder in recorders:
         statistics = statistics.merge(recorder.measurement())

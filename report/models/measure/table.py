@@ -12,7 +12,7 @@ from report.measurements.factors import Factors, Scores
 from report.measurements.passage import PassageMeasurement
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, counting, run_texts
+from report.models.attention.running import Run, counting
 from report.models.attention.self_check import checked
 from report.models.measure.passage import PassageRecorder, reads_layer_by_layer, require_measurable
 from report.models.text.cells import TableText
@@ -56,12 +56,12 @@ def measure_table(
     ]
     # a model that runs layer by layer reads its layers once for all texts
     at_once = len(runs) if reads_layer_by_layer(loaded) else 1
-    run_texts(loaded, runs[:at_once], counting(progress, 0, len(runs)))
+    loaded.run(runs[:at_once], counting(progress, 0, len(runs)))
     measurement = passage.measurement()
     if after_first:
         after_first(measurement)
     if runs[at_once:]:
-        run_texts(loaded, runs[at_once:], counting(progress, at_once, len(runs)))
+        loaded.run(runs[at_once:], counting(progress, at_once, len(runs)))
     return measurement, recorders
 
 

@@ -8,29 +8,21 @@ What layers are called with, such as masks and rotary tables, differs between ki
 """
 
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
-
-import torch
-
-from report.models.attention.capture import attached
-from report.models.attention.modes import evaluating, unchanged
-from report.models.attention.running import Run, output_of, require_all_called
-from report.models.attention.structure import structure
-
-if TYPE_CHECKING:
-    from report.models.partial.model import Partial
-
-from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import nn
 from transformers import PreTrainedModel
 
 from report.errors import ReportError
-from report.models.attention.modes import run_base
-from report.models.attention.structure import architecture
+from report.models.attention.capture import attached
+from report.models.attention.modes import evaluating, run_base, unchanged
+from report.models.attention.running import Run, output_of, require_all_called
+from report.models.attention.structure import architecture, structure
+from report.models.partial.model import Partial
 
 BESIDE = object()
 """What an empty layer returns beside the hidden state: a model that hands it on to the next layer,
@@ -169,14 +161,15 @@ class _Text:
 
 
 def run_layer_by_layer(
-    partial: "Partial", runs: list[Run], progress: Callable[..., None] | None = None
+    partial: Partial, runs: list[Run], progress: Callable[..., None] | None = None
 ) -> list[torch.Tensor]:
     """Run texts through the measured layers of a model, layer by layer.
 
-    partial: `Partial`; runs: list of Run
     progress: called with (texts done, texts), where a layer of all texts counts as its share
-    returns: as `run_texts`
+    returns: as `running.run_whole`
+    raises: ReportError as `Partial.run`, or for a model that cannot be run so
     """
+    partial.hold(partial.before)
     model, number = partial.model, len(partial.layers)
     parts = structure(model)[:number]
     with torch.no_grad(), evaluating(model):

@@ -11,39 +11,27 @@ ids) are real, as the model makes them for itself.
 Which weights the first layers need is found by running shapes, not by family names.
 """
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import torch
-from transformers import PretrainedConfig
-
-from report.errors import ReportError
-from report.models.attention.running import Run, run_texts
-from report.models.attention.structure import architecture
-from report.models.load.memory import enough_memory
-from report.models.partial.layers import run_layer_by_layer
-from report.models.partial.reader import Checkpoint
-from report.models.partial.stored import Stored, converted, stored_names
-
-if TYPE_CHECKING:
-    from report.models.load.load import LoadedModel
-
-
-import copy
-
 from torch import nn
 from torch._subclasses import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
-from transformers import PreTrainedModel
+from transformers import PretrainedConfig, PreTrainedModel
 from transformers.initialization import no_init_weights
 
+from report.errors import ReportError
 from report.models.attention.modes import run_base
-from report.models.attention.running import output_of
-from report.models.attention.structure import structure
+from report.models.attention.running import Run, output_of, run_whole
+from report.models.attention.structure import architecture, structure
+from report.models.load.memory import enough_memory
+from report.models.partial.reader import Checkpoint
+from report.models.partial.stored import Stored, converted, stored_names
 
 
 def needs(model: PreTrainedModel, layers: int) -> tuple[list[str], list[list[str]]]:
@@ -317,28 +305,15 @@ class Partial:
             elif self.stored[name].converter is None:
                 self.checkpoint.require_shape(self._stored_name(name), own.shape)
 
-    def run_texts(
-        self,
-        loaded: "LoadedModel",
-        runs: Iterable[Run],
-        progress: Callable[..., None] | None = None,
+    def run(
+        self, runs: Iterable[Run], progress: Callable[..., None] | None = None
     ) -> list[torch.Tensor]:
-        """As `running.run_texts`; reads the weights that this takes.
+        """As `running.run_whole`, over the measured layers; reads the weights that this takes.
 
-        raises: ReportError as `running.run_texts`, or if weights cannot be read
+        raises: ReportError as `running.run_whole`, or if weights cannot be read
         """
-        self._hold(self.before)
-        if self.layer_by_layer:
-            return run_layer_by_layer(self, list(runs), progress)
-        self._hold(self.names)
-        number = len(runs) if hasattr(runs, "__len__") else None
-        whole, outputs = replace(loaded, partial=None), []
-        for run in runs:
-            with self.rows(run.token_ids):
-                outputs += run_texts(whole, [run])
-            if progress:
-                progress(len(outputs), number)
-        return outputs
+        self.hold(self.names)
+        return run_whole(self.model, runs, len(self.layers), progress, self.rows)
 
     @contextmanager
     def rows(self, token_ids: list[int]) -> Iterator[None]:
@@ -416,8 +391,8 @@ class Partial:
             if tensor.dim() > 1:  # vectors are small, and a recorder may keep views of biases
                 self._spare.setdefault((tensor.shape, tensor.dtype), []).append(tensor)
 
-    def _hold(self, names):
-        """Read what is not held yet, and keep it."""
+    def hold(self, names: Iterable[str]) -> None:
+        """Read the tensors that are not held yet, and keep them; ReportError as `read`."""
         read = self.read([name for name in names if name not in self._held])
         for name, tensor in read.items():
             assign(self.model, name, tensor)
@@ -467,22 +442,6 @@ def require_sound(name: str, tensor: torch.Tensor, endless: bool = False) -> boo
     leaf = name.rpartition(".")[2]
     matrix = tensor.dim() > 1 and "bias" not in leaf
     return smallest == largest == 0 and not endless and (matrix or leaf == "weight")
-
-
-def announce_bytes(
-    loaded: "LoadedModel", token_ids: Iterable[int], announce: Callable[[str], None]
-) -> None:
-    """Say in one sentence what a model in part reads of its checkpoint; nothing of a whole one.
-
-    loaded: LoadedModel; token_ids: all that it will read; announce: called with the sentence
-    """
-    if loaded.partial is None:
-        return
-    planned, layers = loaded.partial.planned(token_ids), loaded.measured_layers
-    way = ", one layer in memory at a time" if loaded.partial.layer_by_layer else ""
-    number = f"{layers} layer{'s' if layers > 1 else ''}"
-    total = f" of {planned['of'] / 1e6:,.1f}" if planned["of"] else ""
-    announce(f"Reading {planned['bytes'] / 1e6:,.1f}{total} MB of weights: {number}{way}.")
 
 
 def _names_of_embedding(model):

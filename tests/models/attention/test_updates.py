@@ -9,7 +9,7 @@ from report.measurements.updates import HeadUpdate
 from report.models.attention import updates as module
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run
 from report.models.attention.updates import updates
 from tests.close import require_close
 
@@ -39,7 +39,7 @@ def told(name, layer=1):
     """A layer's structure and (hidden state, context, attention output) of a tiny model."""
     loaded = families.loaded(name)
     recorder = UpdateRecorder()
-    run_texts(loaded, [Run(IDS, recorder)])
+    loaded.run([Run(IDS, recorder)])
     return loaded, loaded.structure[layer], recorder.told[layer]
 
 

@@ -14,7 +14,7 @@ from huggingface_hub import constants
 from safetensors.torch import load_file
 
 from report.errors import ReportError
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run
 from report.models.find import hub, names
 from report.models.find.adapters import adapter_sha256
 from report.models.find.weights import INDEX, SINGLE, first_layers
@@ -130,7 +130,7 @@ def test_first_layers_from_the_hub_are_those_of_the_whole_model(server, falcon_f
     whole = load_model(falcon_folder)
     whole.identity["layers_measured"] = 1
     runs = [Run([0, *range(5, 40)])]
-    assert torch.equal(run_texts(loaded, runs)[0], run_texts(whole, runs)[0])
+    assert torch.equal(loaded.run(runs)[0], whole.run(runs)[0])
 
 
 def test_a_model_in_one_file_comes_whole(server, falcon_folder):

@@ -52,9 +52,9 @@ def test_names_without_the_model_s_prefix_are_known_as_gpt_2_has_them_on_the_hub
         return {k.removeprefix("transformer."): v for k, v in tensors.items()} | masks
 
     runs = [running.Run(list(range(3, 30)))]
-    expected = running.run_texts(load_model(folder, layers=layers), runs)[0]
+    expected = load_model(folder, layers=layers).run(runs)[0]
     change_weights(folder, as_on_the_hub)
-    assert torch.equal(running.run_texts(load_model(folder, layers=layers), runs)[0], expected)
+    assert torch.equal(load_model(folder, layers=layers).run(runs)[0], expected)
 
 
 def test_of_gemma_3_with_images_only_the_text_model_is_read(tmp_path):
@@ -84,7 +84,7 @@ def test_of_gemma_3_with_images_only_the_text_model_is_read(tmp_path):
     assert first.weights_sha256 != loaded.weights_sha256
     loaded.identity["layers_measured"] = 1
     runs = [running.Run(list(range(1, 25)))]
-    assert torch.equal(running.run_texts(first, runs)[0], running.run_texts(loaded, runs)[0])
+    assert torch.equal(first.run(runs)[0], loaded.run(runs)[0])
 
 
 def test_an_architecture_that_nobody_knows_is_named(folder):

@@ -172,10 +172,8 @@ def test_of_first_layers_only_what_they_need_has_to_be_there(folder):
     assert loaded.weights_sha256 != checksum
     ids = list(range(1, 20))
     runs = [running.Run(ids)]
-    expected = running.run_texts(
-        replace(whole, identity=whole.identity | {"layers_measured": 1}), runs
-    )
-    assert torch.equal(running.run_texts(loaded, runs)[0], expected[0])
+    expected = replace(whole, identity=whole.identity | {"layers_measured": 1}).run(runs)
+    assert torch.equal(loaded.run(runs)[0], expected[0])
 
 
 def test_an_error_that_nothing_expects_is_one_sentence_that_names_its_place(folder, monkeypatch):
@@ -187,7 +185,7 @@ def test_an_error_that_nothing_expects_is_one_sentence_that_names_its_place(fold
     loaded = load_model(folder)
     loaded.model.base_model.forward = fail
     runs = (
-        lambda: running.run_texts(loaded, [running.Run([1, 2])]),
+        lambda: loaded.run([running.Run([1, 2])]),
         lambda: load_model(folder),
     )
     monkeypatch.setattr("report.models.load.load.read_settings", fail)
@@ -219,7 +217,7 @@ def test_tensors_that_were_saved_of_a_wrapped_model_are_read(tmp_path, family, p
     folder = save(families.tiny(family), tmp_path / "model")
     run = running.Run(list(range(3, 30)))
     options = {}, {"layers": 2}, {"layer_by_layer": True}
-    expected = [running.run_texts(load_model(folder, **each), [run])[0] for each in options]
+    expected = [load_model(folder, **each).run([run])[0] for each in options]
     change_weights(folder, lambda tensors: {prefix + name: one for name, one in tensors.items()})
     for each, output in zip(options, expected, strict=True):
-        assert torch.equal(running.run_texts(load_model(folder, **each), [run])[0], output)
+        assert torch.equal(load_model(folder, **each).run([run])[0], output)

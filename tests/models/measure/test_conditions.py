@@ -11,7 +11,7 @@ from report.measurements import decomposition
 from report.measurements.precision import summed_by, tolerance
 from report.measurements.received import REDUCTIONS
 from report.models.attention.capture import attached
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run
 from report.models.load.load import load_model
 from report.models.measure.conditions import measure_conditions, recorders_of
 from report.models.text.segments import SegmentedText, segmented
@@ -50,7 +50,7 @@ def compared(name, first=False, change=None):
     spans = [("system", 5), ("question", 9)]
     filled = [("filler", 8), *spans] if first else [spans[0], ("filler", 8), spans[1]]
     recorders = recorders_of(loaded, [by_hand(*spans), by_hand(*filled)])
-    run_texts(loaded, [Run(each.text.token_ids, each) for each in recorders])
+    loaded.run([Run(each.text.token_ids, each) for each in recorders])
     left, variation, error = np.moveaxis(recorders[1].compared, 1, -1)
     return {"left": left, "variation": variation, "error": error, "zero": rounding(loaded)}
 
@@ -219,7 +219,7 @@ def test_what_a_filler_says_cannot_move_the_rest_of_a_first_layer(name):
     texts = [by_hand(spans[0], (filler, 8), spans[1]) for filler in ("slash", "words")]
     assert texts[0].token_ids != texts[1].token_ids
     recorders = recorders_of(loaded, [by_hand(*spans), *texts])
-    run_texts(loaded, [Run(each.text.token_ids, each) for each in recorders])
+    loaded.run([Run(each.text.token_ids, each) for each in recorders])
     slash, words = (each.compared for each in recorders[1:])
     assert np.abs(slash[1, :, 0] - words[1, :, 0]).max() < rounding(loaded)
     assert np.abs(slash[0, 0, 0] - words[0, 0, 0]).max() > 0.01, "what it takes does depend on it"

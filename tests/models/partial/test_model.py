@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from report import families
 from report.errors import ReportError
 from report.measurements import decomposition
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run
 from report.models.find.weights import first_layers
 from report.models.load.classes import TEXT_PART
 from report.models.load.load import LoadedModel
@@ -74,7 +74,7 @@ def measured(model, partial=None, texts=TEXTS, layers=2):
     """Outputs of the last attention, and all that recorders were told, as one list of tensors."""
     recorders = [Keeping() for _ in texts]
     runs = [Run(text, recorder) for text, recorder in zip(texts, recorders, strict=True)]
-    outputs = run_texts(loaded(model, layers, partial=partial), [*runs, Run(texts[0])])
+    outputs = loaded(model, layers, partial=partial).run([*runs, Run(texts[0])])
     told = []
     for recorder in recorders:
         for factors in recorder.factors:
@@ -212,7 +212,7 @@ def test_weights_are_in_memory_while_they_are_needed_only(tmp_path):
             return super().attention(layer, factors, value)
 
     runs = [Run(text, Looking()) for text in TEXTS]
-    run_texts(loaded(partial.model, 3, partial=partial), runs)
+    loaded(partial.model, 3, partial=partial).run(runs)
     # Layer by layer, and of each layer text by text.
     assert seen == [(layer, {str(layer)}) for layer in (0, 1, 2) for _ in TEXTS]
     assert all(one.is_meta for one in partial.model.parameters())
@@ -233,7 +233,7 @@ def test_progress_counts_texts(tmp_path):
         partial = part_of(model, tmp_path, layer_by_layer=layer_by_layer)
         told = []
         runs = [Run(text) for text in TEXTS]
-        run_texts(loaded(partial.model, 3, partial=partial), runs, lambda *n, t=told: t.append(n))
+        loaded(partial.model, 3, partial=partial).run(runs, lambda *n, t=told: t.append(n))
         assert told == [(done, 3) for done in expected]
 
 
@@ -310,7 +310,7 @@ def test_nothing_is_left_when_a_run_fails(tmp_path):
     before = [dict(vars(module)) for module in partial.model.modules()]
     hooks = [len(module._forward_pre_hooks) for module in partial.model.modules()]
     with pytest.raises(ReportError, match="no more"):
-        run_texts(loaded(partial.model, 3, partial=partial), [Run(TEXTS[0], Failing())])
+        loaded(partial.model, 3, partial=partial).run([Run(TEXTS[0], Failing())])
     assert all(one.is_meta for one in partial.model.parameters())
     assert [set(vars(module)) for module in partial.model.modules()] == [set(one) for one in before]
     assert [len(module._forward_pre_hooks) for module in partial.model.modules()] == hooks
