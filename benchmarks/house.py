@@ -52,7 +52,7 @@ def imports(known: dict[str, Path]) -> dict[str, set[str]]:
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Groups of more than one that all lead to each other (Tarjan, 1972), the deepest first."""
+    """Groups that all lead to each other (Tarjan, 1972), or that are alone, the deepest first."""
     order, low, stack, found = {}, {}, [], []
 
     def visit(at):
@@ -72,6 +72,11 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
         if each not in order:
             visit(each)
     return found
+
+
+def rings(graph: dict[str, set[str]]) -> list[list[str]]:
+    """The circles of a graph: groups of more than one."""
+    return [group for group in circles(graph) if len(group) > 1]
 
 
 def floors(graph: dict[str, set[str]]) -> int:
@@ -121,14 +126,14 @@ def main():
     room = {name: name if at == "report" else at for name, at in folder.items()}
     for name, others in graph.items():
         rooms[room[name]] |= {room[other] for other in others} - {room[name]}
-    rings = [group for group in circles(graph) if len(group) > 1]
+    in_circles = rings(graph)
     for what, number in {
         "lines of Python in report/": lines("report"),
         "files of Python in report/": len(known),
         "lines of Python in tests/": lines("tests"),
         "files with one importer, in its folder": len(beside),
-        "circles of files": len(rings),
-        "files in them": sum(map(len, rings)),
+        "circles of files": len(in_circles),
+        "files in them": sum(map(len, in_circles)),
         "rooms": len({*folder.values()}),
         "floors of rooms": floors(rooms),
         "told, said, found and the like as names": sum(len(no_names(at)) for at in known.values()),

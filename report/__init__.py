@@ -1,23 +1,22 @@
 """Attention Focus Plots: from a language model and a passage to an interactive publication."""
 
-import signal
 from importlib import import_module
 
-__version__ = "0.1.0"
+from report.errors import VERSION, end_quietly
 
-__all__ = ["figure", "measure"]
+__version__ = VERSION
+
+__all__ = ["__version__", "figure", "measure"]
 
 
 def __getattr__(name):
     """`from report import measure, figure`: what notebooks use, loaded when it is asked for."""
-    if name in __all__:
+    if name in ("figure", "measure"):
         return getattr(import_module("report.notebook"), name)
     raise AttributeError(f"module 'report' has no attribute {name!r}")
 
 
 def program():
-    """The command line in a process of its own. Ctrl-C ends it without a word from here on: imports
-    take a second, and would end in a traceback."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """The command line in a process of its own."""
+    end_quietly()
     import_module("report.__main__").program()

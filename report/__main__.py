@@ -4,10 +4,10 @@ All commands stand in one file because this is the list of what can be asked, wi
 and all that is said.
 """
 
-if __name__ == "__main__":
-    from report import program
+from report.errors import end_quietly
 
-    program()
+if __name__ == "__main__":
+    end_quietly()
 
 import errno
 import gc
@@ -21,11 +21,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from report import __version__
 from report.authored.boundary import in_words
 from report.authored.guard import guarded
 from report.console import NOT_MEASURED, Terminal, as_typed, clean, say_error
-from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, named, setup
+from report.errors import (
+    PROGRAM,
+    TRACEBACK,
+    VERSION,
+    ReportError,
+    UsageError,
+    command,
+    named,
+    setup,
+)
 from report.files import cannot_write
 from report.project import enclosing_project, nearest_project, only_build, project
 from report.study.front_matter import APART
@@ -97,7 +105,7 @@ def site(
     where = project(root)
     folder = where.site if builder == "mkdocs" else where.root / f"site-{builder}"
     with only_build(where, say):
-        request = pipeline.Request(where, study, options.given, force)
+        request = _request(where, study, options, force)
         pipeline.make_site(request, terminal, folder, builder)
     if not read_site(where.config).url:
         say(
@@ -116,7 +124,7 @@ def render(options: Options, study: Only = None, force: Force = False, root: Roo
 
     where = project(root)
     with only_build(where, say):
-        pipeline.make_pages(pipeline.Request(where, study, options.given, force), terminal)
+        pipeline.make_pages(_request(where, study, options, force), terminal)
 
 
 OnRay = Annotated[
@@ -143,7 +151,7 @@ def measure(
 
     where = project(root)
     with only_build(where, say), _measurer(ray) as measurer:
-        request = pipeline.Request(where, study, options.given, force)
+        request = _request(where, study, options, force)
         pipeline.measure(pipeline.read(request), request, terminal, measurer=measurer)
 
 
@@ -204,7 +212,7 @@ def freeze(
 
     where = project(root)
     with only_build(where, say), _measurer(ray) as measurer:
-        request = pipeline.Request(where, study, options.given, force)
+        request = _request(where, study, options, force)
         studies = pipeline.read(request)
         if answers or generated:
             studies = _apart(studies, "answers" if answers else "generated")
@@ -346,7 +354,6 @@ def serve(
     Options that say what is built are for --watch, which measures what changed, as `site` does.
     """
     if watch:
-        from report import pipeline
         from report.watching.watch import watch as watch_project
 
         if folder:
@@ -354,7 +361,7 @@ def serve(
                 f"--watch builds the site of a publication, and {as_typed(folder)} may be any "
                 "folder; leave it out, and name the publication with --project."
             )
-        watch_project(pipeline.Request(project(root), study, options.given), port, terminal)
+        watch_project(_request(project(root), study, options), port, terminal)
         return
     from report.site.serve import serve_folder
 
@@ -379,6 +386,12 @@ def models(
 
     for line in (parity if verify else overview)(family):
         typer.echo(line)
+
+
+def _request(where, study, options, force=False):
+    from report.pipeline import Request
+
+    return Request(where, study, options.given, force, app)
 
 
 def _apart(studies, kind):
@@ -415,7 +428,7 @@ def measuring_packages():
 
 def _version(wanted: bool):
     if wanted:
-        typer.echo(__version__)
+        typer.echo(VERSION)
         raise typer.Exit
 
 
@@ -475,8 +488,12 @@ GUARDED = ("site", "render", "measure", "freeze", "why", "serve")
 def program():
     """The command line as a process of its own: `main`, watched where authors' files are run."""
     with _errors_said():
-        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see `report.program`
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see `end_quietly`
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if sys.argv[1:] and sys.argv[1] not in GUARDED:
             main()
         sys.exit(guarded(main))
+
+
+if __name__ == "__main__":
+    program()

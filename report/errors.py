@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -17,6 +18,7 @@ PACKAGE = Path(__file__).parent
 INSTALLED = (PACKAGE / "mkdocs.yml").is_file()
 """Whether this is an installed package. In the repository, mkdocs.yml lies beside `report/`; a
 wheel has it inside (pyproject.toml)."""
+VERSION = "0.1.0"
 NAME = "attention-focus-plots"
 """Name of the package, and of the command that it brings."""
 PROGRAM = NAME if INSTALLED or Path(sys.argv[0]).name == NAME else "python -m report"
@@ -24,6 +26,13 @@ PROGRAM = NAME if INSTALLED or Path(sys.argv[0]).name == NAME else "python -m re
 
 TRACEBACK = "REPORT_TRACEBACK"
 """Variable of the environment; where it is set, an error is shown with what it came from."""
+
+
+def end_quietly() -> None:
+    """Let Ctrl-C end this process without a word: imports take a second, and would end in a
+    traceback."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class ReportError(Exception):

@@ -25,6 +25,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from typer import Typer
+
 from report.console import Terminal, as_typed
 from report.datasets.read.study import open_study
 from report.measuring import run as measuring
@@ -61,6 +63,8 @@ class Request:
     """What stands in for the front matter of every article."""
     force: bool = False
     """Measure again even if nothing changed."""
+    commands: Typer | None = None
+    """The command line, which the reference of a documentation explains; None: it does not."""
 
 
 def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) -> None:
@@ -91,7 +95,7 @@ def make_pages(request: Request, terminal: Terminal, builder: str = "") -> list[
     for sentence in too_heavy(model.folder for models in datasets for model in models):
         terminal.say(sentence)
     pages, opened = draw(studies, datasets, request.project, about, terminal)
-    write(pages, opened, request.project, about)
+    write(pages, opened, request, about)
     names = [study.name for study in studies]
     return [name for name in study_names(request.project.articles) if name not in names]
 
@@ -187,10 +191,11 @@ def _opened(drawn, study, datasets, others):
     return drawn.get(name, [], lambda: open_study(folders, labels, apart, noun))
 
 
-def write(pages: list[Page], opened: list, project: Project, about: Site) -> None:
+def write(pages: list[Page], opened: list, request: Request, about: Site) -> None:
     """What articles share: lists, reference and gallery, the feed, share cards, scripts, styles."""
+    project = request.project
     render_lists(pages, opened, project.site_src, feed=bool(about.url))
-    write_reference(project.site_src)
+    write_reference(project.site_src, request.commands)
     write_gallery(pages, project.site_src)
     write_cards(pages, about, project.site_src)
     write_feed(pages, about, project.site_src)

@@ -12,7 +12,7 @@ from report.inputs.specs import GeneratedSpec
 from report.kinds.generated import measure as generated
 from report.kinds.generated.data import GeneratedData
 from report.kinds.prediction import measure as kind
-from report.measuring.pieces import Piece
+from report.measuring.kind import Piece
 from report.models.load.load import load_model
 from tests.made_conditions import provenance
 

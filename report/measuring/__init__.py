@@ -6,6 +6,7 @@ settings.py  how a model is measured, as front matter or its preset asks
 key.py       names datasets after everything that determines them; code.py finds the code that
              does, changes.py says in words how two keys differ
 frozen.py    datasets that are committed, and stand in for measuring
+kind.py      what measuring asks of a kind of article, and gives it: a piece of the work
 alone.py     measures in this process, cluster/ on Ray
 pieces.py    the work on one model in pieces, and the sum of their results; kept.py keeps the
              sums of an unfinished run

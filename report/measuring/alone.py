@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from report.errors import ReportError, setup
-from report.kinds import Announce, Progress
 from report.measuring import pieces
 from report.measuring.forecast import Pace
+from report.measuring.kind import Announce, Progress
 from report.measuring.settings import preset_of
 from report.models.find import known
 

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
-from report import kinds
+from report.measuring.kind import SOMEWHERE
 from report.measuring.settings import preset_of
 from report.models.find.names import Source
 from report.models.find.ollama import is_named
@@ -41,4 +41,4 @@ def named_anywhere(source: Source) -> str:
     it."""
     model = source.command_name
     on_disk = source.origin in ("folder", "file") and not is_named(model)
-    return f"{kinds.SOMEWHERE}/{model}" if on_disk else model
+    return f"{SOMEWHERE}/{model}" if on_disk else model

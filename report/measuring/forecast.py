@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from report.datasets import store
-from report.kinds import Announce, Progress
+from report.measuring.kind import Announce, Progress
 from report.text import count, lasting, sized
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ again, and no text counts twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from report import kinds
 from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
-from report.kinds import Announce, CorpusKind, Progress, RunKind
+from report.kinds import folders
 from report.measuring.kept import Kept, Text
+from report.measuring.kind import Announce, CorpusKind, Piece, Progress, RunKind, has_corpus
 from report.models.find.names import Source
 from report.text import count
 
@@ -44,32 +44,6 @@ class Task:
     """The result of `key.determined_by`."""
     kept: Kept
     cluster: ClusterSpec
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some of the work of a `Task`."""
-
-    batch: int | None
-    """Number of the batch that its texts are of, from 0; None without texts."""
-    texts: tuple[Text, ...] = ()
-    per_model: bool = False
-    """Whether it also measures what is measured once a model, such as the passage."""
-
-    def __str__(self) -> str:
-        if not self.texts:
-            return "what is measured once a model"
-        first, last = self.texts[0][0], self.texts[-1][0]
-        return f"text {first}" if first == last else f"texts {first} to {last}"
-
-    def with_texts(self, texts: tuple[Text, ...]) -> Piece:
-        """The piece with only these of its texts."""
-        return replace(self, texts=texts)
-
-    def halves(self) -> list[Piece]:
-        """Two pieces with half of the texts each."""
-        middle = len(self.texts) // 2
-        return [self.with_texts(part) for part in (self.texts[:middle], self.texts[middle:])]
 
 
 @dataclass
@@ -124,16 +98,11 @@ def measure_piece(
     return Result(per_model, tally, about)
 
 
-def has_corpus(kind: RunKind | CorpusKind) -> TypeGuard[CorpusKind]:
-    """Whether articles of a kind read a corpus, whose texts may be measured apart."""
-    return hasattr(kind, "measure_batch")
-
-
 class Gathering:
     """The results of a `Task` so far, and the pieces still to be measured."""
 
     def __init__(self, task: Task):
-        self.task, self.kind = task, kinds.kind(task.kind)
+        self.task, self.kind = task, folders.kind(task.kind)
         self.tally: Tally | None = None
         self.per_model: Any = None
         self.model: dict | None = None

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from report import files, kinds
+from report import files
 from report.datasets import store
 from report.datasets.verify.whole import damage
 from report.errors import PROGRAM, ReportError
+from report.kinds import folders
 from report.measuring.changes import changes
 from report.measuring.kept_heads import require_heads
 from report.measuring.key import determined_by, key_of, known_model
@@ -177,7 +178,7 @@ class _Planner:
         if source.model.origin == "hub" and source.model.revision is None:
             return Plan("measure", source.title, None, source, {}, settings, [NEVER])
         with self.study.blaming("corpus"):
-            given = kinds.kind(self.kind).parts(self.inputs)
+            given = folders.kind(self.kind).parts(self.inputs)
         parts = determined_by(source, self.kind, given, settings)
         datasets = self.project.site_src / "datasets"
         folder = files.inside(datasets, f"{self.study.name}/{key_of(parts)}")
@@ -223,7 +224,7 @@ class _Planner:
         if source is None:
             return None
         settings = measuring_settings(self.study.front_matter, source, before["settings"])
-        given = kinds.kind(self.kind).parts(self.inputs, before)
+        given = folders.kind(self.kind).parts(self.inputs, before)
         model = known_model(source, settings["layers"], before["model"])
         kept = {part: before[part] for part in ("code", "libraries")}
         about = {"model": model, "model_name": source.title, "settings": settings}

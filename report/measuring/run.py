@@ -13,12 +13,13 @@ from report.datasets import store
 from report.datasets.write.folder import write_folder
 from report.inputs.corpora import Corpus
 from report.inputs.specs import PassageSpec
-from report.kinds import Announce, Progress
+from report.kinds import folders
 from report.measuring import frozen, pieces
 from report.measuring.alone import alone
 from report.measuring.command import command
 from report.measuring.kept import Kept
 from report.measuring.key import version
+from report.measuring.kind import Announce, Progress
 from report.measuring.plan import Plan, known_plans, missing_package, plans
 from report.measuring.settings import preset_of, size_measured
 from report.project import Project
@@ -109,7 +110,7 @@ def read(study: Study) -> Any:
     raises: ReportError with file and line if it cannot be read
     """
     wanted = study.front_matter
-    kind, question = kinds.kind(wanted.kind), kinds.questions().get(wanted.kind)
+    kind, question = folders.kind(wanted.kind), kinds.questions().get(wanted.kind)
     with study.blaming(question.blamed if question else wanted.kind):
         inputs = kind.inputs(wanted)
     if study.allow_local and isinstance(getattr(inputs, "corpus", None), Corpus):
@@ -160,7 +161,7 @@ def carry_out(
     again: the command that measures them again; default: the one of the command line
     raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
-    kind = kinds.kind(study.front_matter.kind)
+    kind = folders.kind(study.front_matter.kind)
     done = {
         number: _existing(plan, run.project.site_src / "datasets", study.name)
         for number, plan in enumerate(plans)
@@ -194,7 +195,7 @@ def carry_out(
 
 def _require_read(task, study, announce):
     """Stop for a text that a model cannot read, before any of an article's models runs."""
-    tokenized = getattr(kinds.kind(task.kind), "tokenized", None)
+    tokenized = getattr(folders.kind(task.kind), "tokenized", None)
     if tokenized is None or missing_package():
         return
     from report.models.load.load import without_weights
@@ -235,7 +236,7 @@ def task_of(plan: Plan, study: Study, inputs: Any, project: Project) -> pieces.T
     """The task of a plan to measure; inputs: the result of `read`."""
     wanted = study.front_matter
     options = plan.settings | {"layer_by_layer": wanted.layer_by_layer}
-    not_in_sums = getattr(kinds.kind(wanted.kind), "NOT_IN_SUMS", ())
+    not_in_sums = getattr(folders.kind(wanted.kind), "NOT_IN_SUMS", ())
     kept = Kept(project.root, study.name, plan.parts, not_in_sums)
     return pieces.Task(plan.source, wanted.kind, inputs, options, plan.parts, kept, wanted.cluster)
 

@@ -5,10 +5,10 @@
     m["heads"]
     figure("attention_map", m, layer=3, head=2)
 
-measurement.py has `measure`, frames.py its result, drawing.py has `figure`.
+measurement.py has `measure`, frames.py its result, and `figure`.
 """
 
-from report.notebook.drawing import figure
+from report.notebook.frames import figure
 from report.notebook.measurement import measure
 
 __all__ = ["figure", "measure"]

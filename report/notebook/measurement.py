@@ -8,12 +8,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from report import kinds
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.inputs.passages import SUFFIXES, passage_names
 from report.inputs.records import Records, is_file, of_rows
+from report.kinds import folders
 from report.measuring.command import named_anywhere
+from report.measuring.kind import SOMEWHERE
 from report.measuring.plan import plans
 from report.measuring.run import MeasuringRun, carry_out, read, say_read
 from report.notebook.frames import Measurements
@@ -58,7 +59,7 @@ def measure(
     texts = {"passage": passage, "table": rows.name if rows else table}
     wanted = _front_matter(model, {k: v for k, v in texts.items() if v is not None} | options)
     study = Study(NAME, wanted, Path(NAME), "", allow_local=allow_local)
-    inputs = kinds.kind("table").given(rows, wanted) if rows else read(study)
+    inputs = folders.kind("table").given(rows, wanted) if rows else read(study)
     say_read(study, inputs, print)
     project = Project(_cache())
     chosen = plans(study, project, inputs, force)
@@ -139,7 +140,7 @@ def _anywhere(value):
     if isinstance(value, dict):
         return {k: _anywhere(v) if k == "file" else v for k, v in value.items()}
     if isinstance(value, str) and (value.lower().endswith(SUFFIXES) or is_file(value)):
-        return f"{kinds.SOMEWHERE}/{Path(value).name}"
+        return f"{SOMEWHERE}/{Path(value).name}"
     return value
 
 

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 from jinja2 import Environment, TemplateNotFound, nodes
 
-from report import kinds
 from report.authored.boundary import authored
 from report.errors import ReportError
 from report.figures import Figure
@@ -26,6 +25,7 @@ from report.figures.build.per_model import PARAM as MODEL
 from report.figures.parts import target_classes
 from report.figures.parts.choices import Switch
 from report.figures.parts.received import Panels
+from report.kinds import folders
 from report.pages.article import ArticleFigures, own_figures
 from report.pages.bibliography import read_bibliography
 from report.pages.citations import require_citation
@@ -174,7 +174,7 @@ class Prose:
         self.figures_folder = own_figures(self.study)
         self.calls: dict[str, Callable] = ArticleFigures(self.study, None).functions
         kind = self.study.front_matter.kind
-        self.names = kinds.finding_names(kind)
+        self.names = folders.finding_names(kind)
         front = self.study.front_matter
         if kind == "passage" and len(front.all_names) > 1 and not front.beside:
             self.names = dict.fromkeys(self.names)  # of each model, in `compared`
@@ -426,7 +426,7 @@ def _check_state(prose, figure, given, tests):
 def _drawn_of(prose, data):
     """The class of the data that a figure is given; `object` if it is not known."""
     if data is None:
-        return kinds.finding_names(prose.study.front_matter.kind)["data"]
+        return folders.finding_names(prose.study.front_matter.kind)["data"]
     data = prose.expression(data)
     called = isinstance(data, nodes.Call) and isinstance(data.node, nodes.Getattr)
     return Panels if called and data.node.attr == "panels" else object
@@ -480,7 +480,7 @@ def _check_references(prose):
 
 def _check_cover(prose, placed):
     front = prose.study.front_matter
-    kind = kinds.finding_names(front.kind)["data"]
+    kind = folders.finding_names(front.kind)["data"]
     with prose.study.blaming("cover"):
         stated = "cover" in front.model_fields_set
         drawable = (

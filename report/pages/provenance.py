@@ -4,7 +4,8 @@ import hashlib
 import re
 from collections.abc import Collection
 
-from report import __version__, files
+from report import files
+from report.errors import VERSION
 from report.study.study import Study
 from report.text import slug
 
@@ -37,7 +38,7 @@ def provenance(study: Study, data, frozen: Collection[str] = (), url: str = "") 
     return {
         "schema": "provenance/1",
         "article": article,
-        "generator": {"name": GENERATOR, "version": __version__},
+        "generator": {"name": GENERATOR, "version": VERSION},
         "datasets": [_dataset(model, model.manifest["key"] in frozen) for model in _measured(data)],
         "bibtex": bibtex(study, data, url),
     }
@@ -72,7 +73,7 @@ def _dataset(model, frozen):
 def bibtex(study: Study, data, url: str = "") -> str:
     """An entry for BibTeX that names the article and its `data_key`, text of several lines."""
     front = study.front_matter
-    note = f"Made with {GENERATOR} {__version__}; data {data_key(data)}"
+    note = f"Made with {GENERATOR} {VERSION}; data {data_key(data)}"
     author = tex(front.author)
     fields = {
         "title": f"{{{tex(front.title)}}}",  # its capitals stay

@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from report import __version__, files
-from report.errors import NAME, UsageError, requirement
+from report import files
+from report.errors import NAME, VERSION, UsageError, requirement
 from report.files import SHIPPED, TEMPLATES
 from report.pages.filters import yaml_text
 from report.pages.new import PLACEHOLDERS, new_article
@@ -63,7 +63,7 @@ def _filled(text, title):
     needed = requirement()
     values = {
         "TITLE": title,
-        "VERSION": __version__,
+        "VERSION": VERSION,
         "PROGRAM": shlex.quote(needed or f"{NAME}[measure] @ {ADDRESS}"),
         "ORIGIN": _origin(needed),
     }

@@ -15,7 +15,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from report import files, kinds
+from report import files
 from report.authored import guard
 from report.authored.boundary import authored
 from report.datasets import store
@@ -29,6 +29,7 @@ from report.figures.build.still import (
     write_cover,
     write_pictures,
 )
+from report.kinds import folders
 from report.pages import filters, sentences
 from report.pages.article import ArticleFigures, figure_for, partial
 from report.pages.drawn import Drawn, stamps
@@ -158,7 +159,7 @@ def _references(study, article):
 def _context(study, data):
     """What the templates of an article may use; with models beside it, they are of its own one."""
     chosen = data.models[0] if study.front_matter.beside else data
-    findings = kinds.findings(chosen) | kinds.findings(data)
+    findings = folders.findings(chosen) | folders.findings(data)
     return {"data": chosen, "model": data.models[0].manifest["model"], **findings}
 
 

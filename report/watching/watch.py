@@ -214,7 +214,7 @@ class Rebuilder:
             del self.drawn[name]
         newest = sorted(sorted(rendered), key=lambda name: rendered[name][0].date, reverse=True)
         pages, opened = map(list, zip(*(rendered[name] for name in newest), strict=True))
-        pipeline.write(pages, opened, project, about)
+        pipeline.write(pages, opened, self.request, about)
         return [name for name in study_names(project.articles) if name not in rendered]
 
 

@@ -9,11 +9,12 @@ HOUSE = runpy.run_path(ROOT / "benchmarks" / "house.py")
 
 def test_circles_are_found_and_floors_are_the_longest_way_down():
     graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"a", "d"}, "f": set()}
-    assert [group for group in HOUSE["circles"](graph) if len(group) > 1] == [["b", "c"]]
+    assert HOUSE["rings"](graph) == [["b", "c"]]
     assert HOUSE["floors"](graph) == 4
 
 
-def test_imports_in_functions_and_by_a_text_count():
+def test_imports_in_functions_for_type_checkers_and_by_a_text_count():
     graph = HOUSE["imports"](HOUSE["modules"]())
     assert "report.kinds.sweep.data" in graph["report.datasets.read.study"]  # by a text
     assert "report.pipeline" in graph["report.__main__"]  # in a function
+    assert "report.models.load.load" in graph["report.measuring.forecast"]  # TYPE_CHECKING

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from report import kinds
 from report.figures.build.find import figure_names
+from report.kinds import folders
 from report.pages.article import ArticleFigures
 from report.pages.gallery import ROOT, entries, write_gallery
 from report.pages.templates import environment
@@ -45,7 +45,7 @@ def pages(data, models, conditions, table, sweep, answers, prediction):
         for of, names, context in (
             (data, ORDER, {}),
             (models, OF_MODELS, {}),
-            (conditions, [*GRIDS, *OF_CONDITIONS], kinds.findings(conditions)),
+            (conditions, [*GRIDS, *OF_CONDITIONS], folders.findings(conditions)),
             (table, OF_TABLES, {}),
             (sweep, OF_SWEEPS, {}),
             (prediction, OF_PREDICTIONS, {}),

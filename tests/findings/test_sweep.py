@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from report.kinds import findings as of
+from report.kinds.folders import findings as of
 from tests.figures import hand_sweep
 
 

@@ -31,7 +31,7 @@ from tests.small import CORPUS, SENTENCE
 from report.models.attention import self_check
 from report.models.load import load
 from report.datasets.write.folder import write_folder
-from report.kinds import kind
+from report.kinds.folders import kind
 from report.study.front_matter import FrontMatter
 front = {"title": "a", "date": "2026-01-01", "author": "a", "summary": "a"} | changes
 wanted = FrontMatter(**front)
@@ -44,7 +44,7 @@ inputs = kind.inputs(wanted)
 loaded = load.load_model("falcon-8x8")
 self_check.checked(loaded)
 if wanted.kind == "passage":
-    from report.measuring.pieces import Piece
+    from report.measuring.kind import Piece
     piece = Piece(0, tuple(inputs.corpus), per_model=True)
     measured, _ = kind.joined(inputs, *kind.measure_batch(loaded, inputs, piece, print, print))
 else:
@@ -113,7 +113,7 @@ def test_every_module_that_measures_counts(kind, modules):
     folders = (path.parent.relative_to(code.PACKAGE) for path in code.PACKAGE.rglob("__init__.py"))
     packages = {folder.as_posix().replace("/", ".") for folder in folders}
     packages |= {f"kinds.{name}" for name in questions()}
-    asked = {f"kinds.{name}.question" for name in questions()} | {"kinds.question"}
+    asked = {f"kinds.{name}.question" for name in questions()} | {"kinds.question", "kinds.folders"}
     rest = loaded - counted - packages - asked
     missing = {name for name in rest if not name.startswith(others)}
     assert missing == set()

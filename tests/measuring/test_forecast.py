@@ -41,7 +41,7 @@ class Told(list):
 def measured(tmp_path, falcon_folder, monkeypatch):
     """A function that measures an article of a kind twice: its datasets, and what was told in
     order, sentences and steps of progress, both times."""
-    monkeypatch.setattr("report.kinds.sweep.measure.corpus", run.kinds.kind("passage").corpus)
+    monkeypatch.setattr("report.kinds.sweep.measure.corpus", run.folders.kind("passage").corpus)
     root = write_publication(tmp_path / "project")
     (root / "passage.csv").write_text("city,people\nOslo,717710\nRome,2748109\n")
     (root / "asked.md").write_text("---\nsystem: Say it.\n---\nOne and one?\nTwo and one?\n")

@@ -4,11 +4,11 @@ with the numbers that they have among all."""
 import numpy as np
 import pytest
 
-from report import kinds
 from report.datasets import store
 from report.datasets.verify.published import check_datasets
 from report.errors import ReportError
 from report.figures.parts import choices
+from report.kinds import folders
 from report.measuring import changes, plan, run
 from report.models.find.known import number_of_heads
 from report.notebook import measure
@@ -121,7 +121,7 @@ def test_kinds_of_articles_that_do_not_read_it_say_so():
 def test_the_command_that_measures_again_says_so():
     about = {"title": "T", "date": "2026-01-01", "author": "A", "summary": "S", "heads": "0-2"}
     for kind, read in (("passage", {}), ("table", {"table": "cars"})):
-        module = kinds.kind(kind)
+        module = folders.kind(kind)
         assert "--heads 0-2" in " ".join(module.words(module.inputs(FrontMatter(**about, **read))))
 
 

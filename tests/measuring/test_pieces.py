@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from report import kinds
 from report.datasets import store
 from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
+from report.kinds import folders
 from report.kinds.passage.data import PassageData
 from report.kinds.passage.measure import NOT_IN_SUMS
 from report.measuring import alone, frozen, run
@@ -346,7 +346,7 @@ def test_weights_of_zeros_are_said_and_recorded(task, loaded):
     said, copy = [], replace(loaded, zeros={"b.weight", "a.weight"})
     for model, zeros in ((loaded, None), (copy, ["a.weight", "b.weight"])):
         about = measure_piece(
-            model, kinds.kind(one.kind), one.inputs, piece, lambda *_: None, said.append
+            model, folders.kind(one.kind), one.inputs, piece, lambda *_: None, said.append
         ).model
         assert about["model"].get("zeros") == zeros
         assert any("2 weights of nothing but zeros" in line for line in said) == bool(zeros)
@@ -427,5 +427,5 @@ def test_an_unreadable_corpus_blames_its_line(asked, project):
 
 
 def test_kinds_without_a_corpus_are_one_piece():
-    assert not hasattr(kinds.kind("table"), "measure_batch")
-    assert not hasattr(kinds.kind("conditions"), "measure_batch")
+    assert not hasattr(folders.kind("table"), "measure_batch")
+    assert not hasattr(folders.kind("conditions"), "measure_batch")

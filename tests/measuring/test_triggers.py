@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from report import kinds
+from report.kinds import folders
 from report.kinds.passage import measure as passage_kind
 from report.measuring import alone, plan, run
 from report.measuring import key as measuring_key
@@ -53,7 +53,7 @@ class Asked:
     def plan(self):
         """The `Plan` of today."""
         study = self.study()
-        inputs = kinds.kind(study.front_matter.kind).inputs(study.front_matter)
+        inputs = folders.kind(study.front_matter.kind).inputs(study.front_matter)
         [found] = plan.plans(study, self.project, inputs)
         return found
 
@@ -318,7 +318,7 @@ def test_what_other_kinds_of_article_read(tmp_path, name):
 
     def parts():
         wanted = asked.study().front_matter
-        kind = kinds.kind(wanted.kind)
+        kind = folders.kind(wanted.kind)
         same = {"model_name": "tiny", "model": {}, "settings": {}, "code": {}, "libraries": {}}
         return same | kind.parts(kind.inputs(wanted))
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from report import kinds, pipeline, project
+from report import pipeline, project
 from report.errors import ReportError
+from report.kinds import folders
 from report.measuring import run as measuring
 from report.pages.prose import check_prose
 from report.study.study import read_studies, read_study
@@ -175,8 +176,8 @@ def test_what_may_be_is_not_refused(tmp_path, kind, body):
 def test_names_of_each_kind_are_those_that_templates_get(tmp_path):
     for made in (hand_made, hand_table, hand_sweep, hand_conditions):
         measured = made.study(tmp_path / made.__name__ / "0123456789ab")
-        given = {"data": measured} | kinds.findings(measured)
-        known = kinds.finding_names(measured.kind)
+        given = {"data": measured} | folders.findings(measured)
+        known = folders.finding_names(measured.kind)
         assert given.keys() == known.keys()
         assert all(isinstance(given[name], cls) for name, cls in known.items() if cls)
 

@@ -22,7 +22,7 @@ from report.pages.article import ArticleFigures
 from report.pages.reference import write
 from report.pages.reference.documented import Section, code, prose
 from report.pages.reference.in_prose import with_numbers
-from report.pages.reference.write import PAGES, write_reference
+from report.pages.reference.write import write_reference
 from report.study.front_matter import INSIDE, FrontMatter
 from tests.commands import ROOT
 
@@ -30,7 +30,7 @@ from tests.commands import ROOT
 @cache
 def pages():
     """The pages by name; only the process that tests them writes them."""
-    return {page.name: page for page in (write() for write in PAGES)}
+    return {page.name: page for page in write.pages(app)}
 
 
 def names(page, title):
@@ -40,7 +40,7 @@ def names(page, title):
 
 
 NAMES = ["front matter", "commands", "in prose", "figures", "datasets"]
-each_page = pytest.mark.parametrize("place", range(len(PAGES)), ids=NAMES)
+each_page = pytest.mark.parametrize("place", range(len(NAMES)), ids=NAMES)
 
 
 @each_page
@@ -140,7 +140,7 @@ def test_pages_are_written_where_there_is_a_documentation(tmp_path):
     assert [path.name for path in (tmp_path / "docs" / "reference").iterdir()] == ["departed.md"]
     (tmp_path / "docs" / "how-to").mkdir()
     (tmp_path / "docs" / "how-to" / "figures.md").touch()
-    write_reference(tmp_path)
+    write_reference(tmp_path, app)
     written = {path.stem: path.read_text() for path in (tmp_path / "docs" / "reference").iterdir()}
     assert written.keys() == pages().keys()
     assert not [name for name, text in written.items() if str(ROOT) in text]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from report.errors import ReportError
-from report.kinds import kind
+from report.kinds.folders import kind
 from report.measuring.run import read
 from report.models.find import names
 from report.study.front_matter import FrontMatter

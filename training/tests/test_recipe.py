@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from report.kinds import findings as of
+from report.kinds.folders import findings as of
 from tests.figures import hand_sweep
 from training.recipe import (
     BEGINNING_OF_TEXT,

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from report import files, kinds
+from report import files
 from report.datasets import store
 from report.datasets.formats import answers, attention, generated, keys
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
 from report.errors import ReportError
+from report.kinds import folders
 
 SUM_ERROR = 1e-4
 """How far the sum of a row's probabilities may be off: the normalizers are rounded."""
@@ -99,7 +100,7 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
 def _check_whole(kind, path, folder):
     """What does not fit together in the datasets of an article, as phrases."""
     try:
-        kinds.verify(kind, path)
+        folders.verify(kind, path)
     except ReportError as error:
         return [f"{path.relative_to(folder)}: {error}"]
     return []

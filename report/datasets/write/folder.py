@@ -60,7 +60,7 @@ def write_folder(
 ) -> None:
     """Write all datasets of one model into an empty folder, the manifest last.
 
-    write: of the kind of article, see `report.kinds.Kind`
+    write: of the kind of article, see `report.measuring.kind.Kind`
     provenance: the manifest's fields that are not about the files
     raises: ReportError if a number is not finite, or the folder cannot be written
     """

@@ -16,10 +16,10 @@ from report.errors import ReportError
 from report.inputs.conditions import FRAME, Condition, question_prompt
 from report.inputs.prompts import prompts
 from report.inputs.questions import Question, questions
-from report.kinds import Announce, Progress
 from report.kinds.conditions import measure as prompting
 from report.measuring.forecast import needs, reads
 from report.measuring.key import hashed
+from report.measuring.kind import Announce, Progress
 from report.text import count
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from report.datasets.write.folder import Folder, Step
 from report.inputs import fillers
 from report.inputs.conditions import FILLER, FRAME, Condition, Segment, question_prompt
 from report.inputs.prompts import Prompts, prompts
-from report.kinds import Announce, Progress
 from report.measuring.forecast import needs, reads, size, writes
 from report.measuring.key import hashed
+from report.measuring.kind import Announce, Progress
 from report.text import count
 
 if TYPE_CHECKING:

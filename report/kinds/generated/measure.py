@@ -14,17 +14,17 @@ from report.datasets.write.folder import Folder, Step
 from report.inputs import generated
 from report.inputs.generated import Generated
 from report.inputs.passages import corpus
-from report.kinds import Announce, Progress
 from report.kinds.prediction.measure import MEANS_OF, replacements
 from report.measuring.forecast import needs, reads
 from report.measuring.key import hashed
+from report.measuring.kind import Announce, Progress
 from report.text import count
 
 if TYPE_CHECKING:
     from report.effects.generated import Text
     from report.inputs.specs import GeneratedSpec
     from report.measurements.effect_rows import EffectRows
-    from report.measuring.pieces import Piece
+    from report.measuring.kind import Piece
     from report.models.load.load import LoadedModel
     from report.study.front_matter import FrontMatter
 

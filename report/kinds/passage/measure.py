@@ -15,18 +15,18 @@ from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
-from report.kinds import SOMEWHERE, Announce, Progress
 from report.kinds.prediction import measure as predicted
 from report.measuring import kept_heads
 from report.measuring.forecast import beyond, needs, reads, size, writes
 from report.measuring.key import hashed
+from report.measuring.kind import SOMEWHERE, Announce, Progress
 from report.text import count
 
 if TYPE_CHECKING:
     from report.measurements.head_statistics import HeadStatistics
     from report.measurements.passage import PassageMeasurement
     from report.measurements.tally import Tally
-    from report.measuring.pieces import Piece
+    from report.measuring.kind import Piece
     from report.models.load.load import LoadedModel
     from report.models.text.tokens import TokenizedText
     from report.study.front_matter import FrontMatter

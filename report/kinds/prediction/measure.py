@@ -23,9 +23,9 @@ from report.errors import ReportError
 from report.inputs import predictions, rows
 from report.inputs.passages import corpus, passage
 from report.inputs.predictions import Prompt
-from report.kinds import Announce, Progress
 from report.measuring.forecast import needs, reads, writes
 from report.measuring.key import hashed
+from report.measuring.kind import Announce, Progress
 from report.text import count, large, quoted
 
 if TYPE_CHECKING:

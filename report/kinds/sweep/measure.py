@@ -15,9 +15,9 @@ from report.datasets.formats.sweep import FILE, about_bytes, encode
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs.passages import Passage, corpus
-from report.kinds import Announce, Progress
 from report.measuring.forecast import needs, reads, writes
 from report.measuring.key import hashed
+from report.measuring.kind import Announce, Progress
 
 if TYPE_CHECKING:
     from report.measurements.head_statistics import HeadStatistics

@@ -18,10 +18,10 @@ from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
-from report.kinds import Announce, Progress
 from report.measuring import kept_heads
 from report.measuring.forecast import beyond, needs, reads, size, writes
 from report.measuring.key import hashed
+from report.measuring.kind import Announce, Progress
 from report.text import count
 
 if TYPE_CHECKING:

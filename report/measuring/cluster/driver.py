@@ -14,14 +14,14 @@ from queue import Queue
 from types import ModuleType
 from typing import Any
 
-from report import kinds
 from report.errors import ReportError, UsageError
-from report.kinds import Announce, Progress
+from report.kinds import folders
 from report.measuring.cluster.scheduling import Attempt, Schedule
 from report.measuring.cluster.summary import Summary
 from report.measuring.cluster.worker import Answer
 from report.measuring.cluster.workforce import LostError, Member, Workforce
 from report.measuring.forecast import Rest
+from report.measuring.kind import Announce, Progress
 from report.measuring.pieces import Result, Task, has_corpus
 from report.measuring.run import Measurer
 from report.measuring.settings import preset_of
@@ -188,7 +188,7 @@ class Driver:
         self.schedule = Schedule(tasks, self.spec.retries)
         self.force = Workforce(ray, self.spec, first.options["device"], announce)
         self.summary = Summary(self.force.shares)
-        self.reads_texts = has_corpus(kinds.kind(first.kind))
+        self.reads_texts = has_corpus(folders.kind(first.kind))
         self.rest = Rest("text" if self.reads_texts else "model", announce)
         self.said, self.stopped, self.finished = set(), threading.Event(), Queue()
 

@@ -7,11 +7,11 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from report import kinds
 from report.errors import ReportError
-from report.kinds import Announce
+from report.kinds import folders
 from report.measuring.changes import changes
 from report.measuring.key import determined_by, version
+from report.measuring.kind import Announce
 from report.measuring.pieces import Piece, Result, Task, measure_piece
 from report.models.find.names import Source
 
@@ -64,7 +64,7 @@ class Worker:
             answer.seconds["load"] = time.perf_counter() - began
             answer.device, answer.unfit = self.loaded.identity["device"], False
             began = time.perf_counter()
-            kind, said = kinds.kind(self.task.kind), answer.said.append
+            kind, said = folders.kind(self.task.kind), answer.said.append
             result = measure_piece(
                 self.loaded, kind, self.task.inputs, piece, lambda *_: None, said
             )

@@ -8,10 +8,10 @@ from typing import Any
 
 from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
-from report.kinds import Announce
 from report.measuring.cluster.scheduling import Attempt
 from report.measuring.cluster.summary import Share
 from report.measuring.cluster.worker import Answer, Worker
+from report.measuring.kind import Announce
 
 PATIENCE = 60
 """Seconds to wait for room for a first worker, unless `workers` says that machines will come."""

@@ -10,6 +10,7 @@ from jinja2.filters import FILTERS
 
 from report import kinds
 from report.datasets.formats import conditions, head_statistics
+from report.kinds import folders
 from report.kinds.passage.data import Token
 from report.kinds.passage.findings import NEIGHBOURS
 from report.pages.article import FUNCTIONS, ArticleFigures
@@ -51,7 +52,7 @@ def _functions(functions):
 
 def _findings(kind):
     """A section of what `find` and its like know in an article of a kind."""
-    names = kinds.finding_names(kind)
+    names = folders.finding_names(kind)
     classes = {
         name: owner
         for name, owner in names.items()

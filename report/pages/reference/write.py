@@ -9,7 +9,6 @@ import inspect
 import json
 import re
 from dataclasses import MISSING, fields
-from importlib import import_module
 from pathlib import Path
 
 import typer
@@ -203,10 +202,9 @@ def _description(about, schema):
 IN_PLACE = "Options in place of front matter"
 
 
-def commands_page() -> Reference:
+def commands_page(commands: typer.Typer) -> Reference:
     """A section a command, and one of the options that several of them have."""
-    # By its name, as figures are: the command line stands above the pages, which it has written.
-    program = typer.main.get_command(import_module("report.__main__").app)
+    program = typer.main.get_command(commands)
     shared = {field.name for field in fields(Options)}
     return Reference(
         "command-line",
@@ -247,16 +245,19 @@ def _context(name, command):
     return command.context_class(command, info_name=f"{NAME} {name}")
 
 
-PAGES = (front_matter_page, commands_page, in_prose.page, figures_page, datasets_page)
+def pages(commands: typer.Typer | None) -> list[Reference]:
+    """All pages; commands: the command line, None: without its page."""
+    listed = [commands_page(commands)] if commands else []
+    return [front_matter_page(), *listed, in_prose.page(), figures_page(), datasets_page()]
 
 
-def write_reference(site_src: Path) -> None:
+def write_reference(site_src: Path, commands: typer.Typer | None = None) -> None:
     """Write `site_src/docs/reference` beside the documentation, if this publication has it."""
     docs = documentation(site_src)
     if docs is None:
         return
     template = environment().get_template("reference.md.j2")
-    references = [page() for page in PAGES]
+    references = pages(commands)
     for reference in references:
         path = docs / "reference" / f"{reference.name}.md"
         files.write_text(path, template.render(reference=reference))

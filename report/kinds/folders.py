@@ -1,0 +1,40 @@
+"""The files of the folder of a kind, by its name: how it is measured, what prose may say of it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from report.datasets.read.study import StudyData
+    from report.measuring.kind import CorpusKind, RunKind
+
+
+def kind(name: str) -> RunKind | CorpusKind:
+    """The module that measures a kind, by `FrontMatter.kind`."""
+    return import_module(f"report.kinds.{name}.measure")
+
+
+def findings(data: StudyData) -> dict[str, object]:
+    """What the template of an article may use, by name."""
+    return import_module(f"report.kinds.{data.kind}.findings").context(data)
+
+
+def verify(kind: str, path: Path) -> None:
+    """Verify that the datasets of an article fit together, where its `data.py` has a `verify`.
+
+    path: the folder of the datasets of one model
+    raises: ReportError if they do not
+    """
+    module = import_module(f"report.kinds.{kind}.data")
+    if hasattr(module, "verify"):
+        module.verify(module.opened([path]))
+
+
+def finding_names(kind: str) -> dict[str, type | None]:
+    """What the template of an article of a kind may use: name -> class; None if it may be several.
+
+    It is known before anything is measured.
+    """
+    return import_module(f"report.kinds.{kind}.findings").NAMES
