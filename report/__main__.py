@@ -36,7 +36,7 @@ from report.errors import (
 )
 from report.files import cannot_write
 from report.project import enclosing_project, nearest_project, only_build, project
-from report.study.front_matter import APART
+from report.study.front_matter import APART, QUESTIONS
 from report.study.options import Options, with_options
 
 
@@ -228,10 +228,7 @@ def new(
         str, typer.Argument(help="Name of the article or folder, as in an address: my-study.")
     ],
     kind: Annotated[
-        str,
-        typer.Option(
-            help="What the article is about: passage, conditions, table, sweep or prediction."
-        ),
+        str, typer.Option(help=f"What the article is about: {', '.join(QUESTIONS)}.")
     ] = "passage",
     root: Root = None,
 ):

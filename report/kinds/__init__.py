@@ -11,13 +11,16 @@ A kind is a folder:
     findings.py  what articles may say about their numbers: `context(data)`, a dict of name to
                  object, and `NAMES`, the class of each; what a sentence quotes is computed here
                  from the datasets, never typed into a template
+    page.md.j2   its page: fills the blocks of `templates/_article.md.j2`, `measured` (on what) and
+                 `again` (the same with something else) at least, and says `another` what
+    new.md.j2    an article that builds as it is, which `new --kind` writes
 
     passage/, conditions/, table/, sweep/, prediction/    the kinds of article
     answers/, generated/    what an article of conditions or of a prediction may ask besides; it
                             takes long, so it is measured apart and frozen
 
 `models/measure/` or `effects/` runs a model for it, `measurements/` computes, `datasets/formats/`
-has the JSON. CONTRIBUTING.md lists all that a new kind needs.
+has the JSON.
 """
 
 import functools
@@ -26,12 +29,22 @@ from pathlib import Path
 
 from report.kinds.question import Question
 
-FOLDER = Path(__file__).parent
+
+def folders_of_kinds() -> list[Path]:
+    """Folders that hold folders of kinds: this one, and what was put on this package's path."""
+    return [Path(folder) for folder in __path__]
+
+
+def file_of(kind: str, name: str) -> Path | None:
+    """A file in the folder of a kind, by its name; None if there is none."""
+    found = (folder / kind / name for folder in folders_of_kinds())
+    return next((path for path in found if path.is_file()), None)
 
 
 @functools.cache
 def questions() -> dict[str, Question]:
     """What every kind of article declares, by its name: the folders that have a question."""
-    names = [path.parent.name for path in FOLDER.glob("*/question.py")]
+    paths = [path for folder in folders_of_kinds() for path in folder.glob("*/question.py")]
+    names = {path.parent.name for path in paths}
     found = {name: import_module(f"report.kinds.{name}.question").QUESTION for name in names}
     return dict(sorted(found.items(), key=lambda item: item[1].place))

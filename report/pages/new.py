@@ -5,19 +5,20 @@ from pathlib import Path
 
 from report import files
 from report.errors import UsageError
-from report.files import TEMPLATES
+from report.kinds import file_of, questions
 from report.project import Project
 from report.study.study import ENDING, require_name, study_names
 
-SKELETONS = TEMPLATES / "new"
+SKELETON = "new.md.j2"
+"""File in the folder of a kind: an article that builds as it is."""
 
 PLACEHOLDERS = {"author": "Your name", "summary": "One sentence for the home page."}
 """Key of front matter -> what a new article says until its author replaces it."""
 
 
 def kinds() -> list[str]:
-    """What a new article may be about: the skeletons there are, sorted."""
-    return sorted(path.name.removesuffix(ENDING) for path in SKELETONS.glob(f"*{ENDING}"))
+    """What a new article may be about, sorted: the kinds whose folder has a `new.md.j2`."""
+    return sorted(name for name in questions() if file_of(name, SKELETON))
 
 
 def new_article(name: str, kind: str, project: Project) -> Path:
@@ -32,7 +33,7 @@ def new_article(name: str, kind: str, project: Project) -> Path:
     path = project.articles / f"{name}{ENDING}"
     if name in study_names(project.articles) or path.exists():
         raise UsageError(f"there is an article {name!r} already ({path}); take another name.")
-    text = (SKELETONS / f"{kind}{ENDING}").read_text("utf-8")
+    text = file_of(kind, SKELETON).read_text("utf-8")
     title = name.replace("-", " ").capitalize()
     values = {"TITLE": f'"{title}"', "DATE": date.today().isoformat()}
     for key, value in values.items():

@@ -134,7 +134,7 @@ def render_article(
     content = with_sidenotes(content)
     page = _page(study, article, cover, minutes)
     wrapper = environment(publication_of(study.template) / "templates").get_template(
-        "_article.md.j2"
+        f"kinds/{data.kind}/page.md.j2"
     )
     origin = provenance(study, data, frozen, url)
     store.write(files.inside(site_src, f"datasets/{study.name}/{NAME}"), origin)

@@ -9,8 +9,10 @@ from os.path import isfile  # False for a name that no file can have
 from pathlib import Path
 
 from jinja2 import (
+    ChoiceLoader,
     Environment,
     FileSystemLoader,
+    PrefixLoader,
     StrictUndefined,
     Template,
     TemplateSyntaxError,
@@ -23,6 +25,7 @@ from report.datasets.formats.passage import together
 from report.errors import INSTALLED, NAME, PROGRAM, ReportError, command, requirement
 from report.figures.parts import score_terms
 from report.files import TEMPLATES
+from report.kinds import folders_of_kinds
 from report.pages import filters
 from report.pages.filters import layers
 from report.text import shortened
@@ -95,10 +98,12 @@ def _writable(_, value):
 def environment(*folders: Path) -> Environment:
     """The Jinja environment: unknown variables are errors, HTML partials escape by themselves.
 
-    folders: where templates are looked for first; then those of this package
+    folders: where templates are looked for first; then those of this package, and, as
+        kinds/NAME/…, those in the folders of kinds
     """
+    kinds = PrefixLoader({"kinds": _Loader(folders_of_kinds())})
     jinja = _Environment(
-        loader=_Loader([*folders, TEMPLATES]),
+        loader=ChoiceLoader([_Loader([*folders, TEMPLATES]), kinds]),
         finalize=_writable,
         optimized=False,
         undefined=StrictUndefined,

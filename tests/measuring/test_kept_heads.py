@@ -78,7 +78,8 @@ def test_what_is_kept_is_sound_and_said(kept, tmp_path):
     counts = {"datasets": 0}
     assert check_datasets(tmp_path, counts) == []
     assert counts["datasets"] > 6
-    said = environment().get_template("_measured_passage.md.j2").render(data=some)
+    page = environment().get_template("kinds/passage/page.md.j2")
+    said = "".join(page.blocks["measured"](page.new_context({"data": some})))
     assert "of which the first 3 heads of each layer are kept" in said
 
 

@@ -182,5 +182,6 @@ def test_how_rows_were_told_apart_is_on_the_page(measured, project):
     (project.root / "cities.csv").write_text("city;people\nOslo;717710\nRome;2748109\n")
     data = open_study([measured("cities.csv", "city, people", 2)[0]])
     assert data.manifest["table"]["form"] == "cells between semicolons"
-    page = environment().get_template("_measured_table.md.j2")
-    assert "cells between semicolons" in page.render(data=data, model=data.manifest["model"])
+    page = environment().get_template("kinds/table/page.md.j2")
+    about = page.new_context({"data": data, "model": data.manifest["model"]})
+    assert "cells between semicolons" in "".join(page.blocks["measured"](about))
