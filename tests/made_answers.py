@@ -6,8 +6,8 @@ import numpy as np
 
 from report.datasets.write.folder import write_folder
 from report.inputs.questions import questions
-from report.kinds.answers.data import ModelAnswers
-from report.kinds.answers.measure import write as write_datasets
+from report.kinds.conditions.answers import ModelAnswers
+from report.kinds.conditions.measure_answers import write as write_datasets
 from tests import made_conditions
 
 CONDITIONS = {"filler": "Meaningless <b>tokens</b>", "newline": "Repeated newline"}

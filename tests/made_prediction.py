@@ -9,9 +9,9 @@ from report.datasets.read.study import open_study
 from report.datasets.write.folder import write_folder
 from report.inputs.predictions import Prompt
 from report.inputs.specs import GeneratedSpec
-from report.kinds.generated import measure as generated
-from report.kinds.generated.data import GeneratedData
 from report.kinds.prediction import measure as kind
+from report.kinds.prediction import measure_generated as generated
+from report.kinds.prediction.generated import GeneratedData
 from report.measuring.kind import Piece
 from report.models.load.load import load_model
 from tests.made_conditions import provenance
@@ -62,5 +62,5 @@ def _write(folder, model_folder, kind, inputs, measure=None):
     told = provenance(1, loaded.measured_layers, about)
     told.pop("prompts")
     with files.new_folder(folder) as temporary:
-        named = kind.__name__.split(".")[2]
+        named = "generated" if kind is generated else "prediction"
         write_folder(temporary, kind.write, measured, told | {"kind": named} | facts)

@@ -183,7 +183,7 @@ def test_freezing_writes_through_no_link(project, folder):
 def test_names_in_datasets_that_files_are_named_after_are_plain(schema, name):
     """A rendering gives its name to files of rows."""
     part = schema.partition("/")[0]
-    stated = json.loads((store.SCHEMAS / f"{schema.replace('/', '-')}.json").read_text("utf-8"))
+    stated = json.loads(store.schema_text(schema))
     pattern = stated["properties"][part]["items"]["properties"]["name"]["pattern"]
     validator = store.fastjsonschema.compile({"type": "string", "pattern": pattern})
     validator("csv")

@@ -46,7 +46,8 @@ MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
 MODELS |= {"models/load/sentences", "models/load/tokenizing"}
 DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "verify")}
 DATASETS |= {"datasets/"}
-SEEN = {"datasets/formats/", "datasets/read/", "kinds/*/data", "kinds/*/pieces"}
+APART = {"kinds/*/answers", "kinds/*/generated"}
+SEEN = {"datasets/formats/", "datasets/read/", "kinds/*/data", "kinds/*/pieces"} | APART
 BELOW = {"datasets/damaged", "datasets/", "datasets/formats/"}
 FIGURES = {"figures/parts/", "figures/build/", "figures/"}
 
@@ -63,10 +64,10 @@ MAY_IMPORT = {
     "models/gguf/": LEAVES,
     "models/quantised/": LEAVES,
     "models/find/": LEAVES | {"models/gguf/"},
-    "kinds/folders": set(),
     "kinds/question": set(),
     "kinds/*/__init__": set(),
     "kinds/__init__": {"kinds/question"},
+    "kinds/folders": {"kinds/__init__"},
     "kinds/*/question": LEAVES | {"inputs/", "models/find/", "kinds/question"},
     "study/": LEAVES | {"inputs/", "models/find/", "kinds/__init__"},
     # 2. checkpoint -> tensors -> numbers
@@ -90,21 +91,23 @@ MAY_IMPORT = {
     "families/": {"errors", "measurements/", "effects/"} | MODELS,
     # 3. numbers -> JSON, and back
     "datasets/damaged": {"errors"},
-    "datasets/": LEAVES | {"datasets/damaged"},
+    "datasets/": LEAVES | {"datasets/damaged", "kinds/__init__"},
     "datasets/formats/": {"errors", "datasets/damaged"},
     "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
     "datasets/verify/conditions": {"errors", "datasets/", "datasets/formats/"},
     "datasets/read/": LEAVES | BELOW | {"datasets/verify/conditions"},
-    "kinds/*/pieces": LEAVES | BELOW | {"datasets/read/"},
+    **{row: LEAVES | BELOW | {"datasets/read/"} for row in ("kinds/*/pieces", *sorted(APART))},
     "kinds/*/data": LEAVES
     | BELOW
-    | {"datasets/read/", "datasets/verify/conditions", "kinds/*/pieces"},
+    | {"datasets/read/", "datasets/verify/conditions", "kinds/*/pieces"}
+    | APART,
     "datasets/verify/": LEAVES
     | {
         "datasets/",
         "datasets/formats/",
         "datasets/read/",
         "datasets/verify/conditions",
+        "kinds/__init__",
         "kinds/folders",
     },
     "measuring/": LEAVES
@@ -112,7 +115,7 @@ MAY_IMPORT = {
     | {"project", "inputs/", "study/", "measurements/", "effects/"}
     | MODELS
     | DATASETS,
-    "kinds/*/measure": LEAVES
+    "kinds/*/measure*": LEAVES
     | {"inputs/", "measurements/", "effects/", "measuring/"}
     | MODELS
     | DATASETS,

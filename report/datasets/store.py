@@ -1,9 +1,9 @@
 """The wall between measuring and publishing: writes, checks and reads the dataset files.
 
 Every dataset is a JSON file that names its schema in its first field ("attention/3"). The schema is
-a file in `report/datasets/schemas` (attention-3.json) and is published with the site. A file is
-checked against it when it is written and again when it is read. Nothing here needs torch, nor does
-anything that reads datasets.
+a file in `report/datasets/schemas` (attention-3.json), or in the folder of the kind of article that
+alone has it, and is published with the site. A file is checked against it when it is written and
+again when it is read. Nothing here needs torch, nor does anything that reads datasets.
 """
 
 import functools
@@ -17,23 +17,57 @@ import fastjsonschema
 from report.datasets.damaged import damaged
 from report.errors import ReportError, command
 from report.files import finite, inside, opened, require_only, strict_json, write_text
+from report.kinds import folders_of_kinds
 
 SCHEMAS = Path(__file__).parent / "schemas"
+MANIFEST = "manifest/1"
+OF_KIND = "manifest.json"
+"""In the folder of a kind: dict of its name, and of what it has measured apart, to the entries of a
+manifest that these have: which are required, and the properties that no other kind has defined."""
 
 LARGEST = 200_000_000
 """Bytes of a dataset; GitHub takes no file of more than half of it."""
 
 
 @functools.cache
-def schema_names() -> list[str]:
-    """The names of all schemas, e.g. ["attention/3", "manifest/1"]."""
-    return sorted("/".join(path.stem.rsplit("-", 1)) for path in SCHEMAS.glob("*.json"))
+def _schema_files():
+    """Name of a schema -> its file."""
+    of_kinds = (folder.glob("*/*-[0-9]*.json") for folder in folders_of_kinds())
+    paths = [*SCHEMAS.glob("*.json"), *(path for each in of_kinds for path in each)]
+    return {"/".join(path.stem.rsplit("-", 1)): path for path in paths}
 
 
 @functools.cache
-def _validator(schema):
-    path = SCHEMAS / f"{schema.replace('/', '-')}.json"
-    return fastjsonschema.compile(json.loads(path.read_text("utf-8")))
+def schema_names() -> list[str]:
+    """The names of all schemas, e.g. ["attention/3", "manifest/1"]."""
+    return sorted(_schema_files())
+
+
+def schema_text(name: str) -> str:
+    """The JSON schema of that name; that of a manifest has the entries of every kind."""
+    text = _schema_files()[name].read_text("utf-8")
+    return dumps(_with_kinds(json.loads(text))) if name == MANIFEST else text
+
+
+def _with_kinds(manifest):
+    of_kinds = {}
+    for folder in folders_of_kinds():
+        for path in sorted(folder.glob(f"*/{OF_KIND}")):
+            of_kinds |= json.loads(path.read_text("utf-8"))
+    properties, conditions = dict(manifest["properties"]), []
+    properties["kind"] = properties["kind"] | {"enum": [*of_kinds]}
+    for kind, about in of_kinds.items():
+        twice = properties.keys() & about["properties"].keys()
+        assert not twice, f"{OF_KIND} of {kind} defines {twice}, as another one does"
+        properties |= about["properties"]
+        then = {"required": about["required"], **about.get("then", {})}
+        conditions.append({"if": {"properties": {"kind": {"const": kind}}}, "then": then})
+    return manifest | {"allOf": conditions, "properties": properties}
+
+
+@functools.cache
+def _validator(name):
+    return fastjsonschema.compile(json.loads(schema_text(name)))
 
 
 def check(data: object, source: Path | str) -> dict:

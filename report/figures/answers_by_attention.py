@@ -7,7 +7,7 @@ from report.figures.parts import answered, choices, theme
 from report.figures.parts.choices import Control
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
-from report.kinds.answers.data import Interval, ModelAnswers, interval
+from report.kinds.conditions.answers import Interval, ModelAnswers, interval
 from report.text import percent, signed
 
 ASPECT, PHONE_ASPECT = 1.6, 1.05

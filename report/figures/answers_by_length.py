@@ -6,7 +6,7 @@ from report.figures.parts import answered, choices, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
-from report.kinds.answers.data import Cell, Interval, ModelAnswers
+from report.kinds.conditions.answers import Cell, Interval, ModelAnswers
 from report.text import count, percent
 
 ASPECT, PHONE_ASPECT = 1.5, 1.5

@@ -15,19 +15,23 @@ A kind is a folder:
                  `again` (the same with something else) at least, and says `another` what
     new.md.j2    an article that builds as it is, which `new --kind` writes
 
-    passage/, conditions/, table/, sweep/, prediction/    the kinds of article
-    answers/, generated/    what an article of conditions or of a prediction may ask besides; it
-                            takes long, so it is measured apart and frozen
+What an article may ask besides, and takes so long that it is measured apart and frozen, is a
+`Question.apart` of its kind: `measure_NAME.py` measures it, and `NAME.py` reads its datasets, as
+`measure.py` and `data.py` do those of the kind: conditions/ has answers, prediction/ generated.
 
 `models/measure/` or `effects/` runs a model for it, `measurements/` computes, `datasets/formats/`
 has the JSON.
 """
 
+from __future__ import annotations
+
 import functools
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from report.kinds.question import Question
+if TYPE_CHECKING:
+    from report.kinds.question import Question
 
 
 def folders_of_kinds() -> list[Path]:
@@ -48,3 +52,14 @@ def questions() -> dict[str, Question]:
     names = {path.parent.name for path in paths}
     found = {name: import_module(f"report.kinds.{name}.question").QUESTION for name in names}
     return dict(sorted(found.items(), key=lambda item: item[1].place))
+
+
+def owner(name: str) -> str:
+    """The kind of article that something measured apart belongs to; of a kind, that kind."""
+    return next((kind for kind, each in questions().items() if name in each.apart), name)
+
+
+def measuring_module(name: str) -> str:
+    """The module that measures a kind, or something apart: "conditions.measure_answers"."""
+    kind = owner(name)
+    return f"{kind}.measure" if kind == name else f"{kind}.measure_{name}"

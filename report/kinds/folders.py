@@ -6,14 +6,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from report.kinds import measuring_module, owner
+
 if TYPE_CHECKING:
     from report.datasets.read.study import StudyData
     from report.measuring.kind import CorpusKind, RunKind
 
 
 def kind(name: str) -> RunKind | CorpusKind:
-    """The module that measures a kind, by `FrontMatter.kind`."""
-    return import_module(f"report.kinds.{name}.measure")
+    """The module that measures a kind, or something apart, by `FrontMatter.kind`."""
+    return import_module(f"report.kinds.{measuring_module(name)}")
 
 
 def findings(data: StudyData) -> dict[str, object]:
@@ -21,13 +23,14 @@ def findings(data: StudyData) -> dict[str, object]:
     return import_module(f"report.kinds.{data.kind}.findings").context(data)
 
 
-def verify(kind: str, path: Path) -> None:
-    """Verify that the datasets of an article fit together, where its `data.py` has a `verify`.
+def verify(name: str, path: Path) -> None:
+    """Verify that datasets fit together, where what reads them has a `verify`.
 
-    path: the folder of the datasets of one model
+    name: of a kind, or of something measured apart; path: the folder of the datasets of one model
     raises: ReportError if they do not
     """
-    module = import_module(f"report.kinds.{kind}.data")
+    kind = owner(name)
+    module = import_module(f"report.kinds.{kind}.{'data' if kind == name else name}")
     if hasattr(module, "verify"):
         module.verify(module.opened([path]))
 

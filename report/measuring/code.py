@@ -13,14 +13,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from report.kinds import folders_of_kinds, measuring_module, owner
+
 PACKAGE = Path(__file__).parents[1]
 
-BEGINNINGS = (
-    "kinds/{kind}/measure.py",
-    "models/load/load.py",
-    "models/attention/self_check.py",
-)
-"""Files that imports are followed from."""
+BEGINNINGS = ("models/load/load.py", "models/attention/self_check.py")
+"""Files that imports are followed from, beside the one that measures the kind."""
 
 ALONE = (
     *("measuring/run.py", "measuring/alone.py", "measuring/pieces.py", "measuring/kept.py"),
@@ -46,8 +44,8 @@ NOT_FOLLOWED = (
 )
 """Modules that do not count: their results are in the key itself, or only in messages."""
 
-SCHEMA_FILE = "datasets/schemas/{}.json"
-"""File of a schema such as "attention/3", whose slash is a hyphen there."""
+SCHEMAS = "datasets/schemas"
+"""Folder of the files of schemas, but those of a kind's own."""
 
 DIGITS = 12
 
@@ -55,10 +53,11 @@ DIGITS = 12
 def measuring_code(kind: str, package: Path = PACKAGE) -> dict[str, str]:
     """File, relative to the package's folder -> hash of its content, 12 hex digits.
 
-    kind: name of a folder of `report.kinds`; the code of other kinds is left out
+    kind: name of a folder of `report.kinds`, or of something measured apart; the code of others is
+        left out
     package: folder of the package `report`
     """
-    names = [name.format(kind=kind) for name in BEGINNINGS]
+    names = [f"kinds/{measuring_module(kind).replace('.', '/')}.py", *BEGINNINGS]
     modules = {name: _python(package, name) for name in ALONE}
     while names:
         name = names.pop()
@@ -67,14 +66,28 @@ def measuring_code(kind: str, package: Path = PACKAGE) -> dict[str, str]:
             names += modules[name][1]
     hashes = {name: digest for name, (digest, *_) in modules.items()}
     for path in {path for *_, schemas in modules.values() for path in schemas}:
-        hashes[path] = _hashed(json.loads((package / path).read_text("utf-8")))
+        hashes[path] = _json(package, path)
+    of_manifest = f"kinds/{owner(kind)}/manifest.json"
+    hashes[of_manifest] = _json(package, of_manifest)
     return dict(sorted(hashes.items()))
 
 
 def _python(package, name):
-    path = package / name
+    path = _place(package, name)
     stamp = path.stat()
-    return _read(package, name, (stamp.st_mtime_ns, stamp.st_size))
+    return _read(package, name, (str(path), stamp.st_mtime_ns, stamp.st_size))
+
+
+def _json(package, name):
+    return _hashed(json.loads(_place(package, name).read_text("utf-8")))
+
+
+def _place(package, name):
+    """The path of a file; that of a kind may lie in another folder of kinds."""
+    path, (first, *rest) = package / name, Path(name).parts
+    others = folders_of_kinds() if first == "kinds" else []
+    there = [path, *(folder.joinpath(*rest) for folder in others)]
+    return next((each for each in there if each.is_file()), path)
 
 
 @functools.lru_cache(maxsize=1000)
@@ -83,8 +96,16 @@ def _read(package, name, stamp):
 
     stamp: changes with the file
     """
-    digest, modules, schemas = _understood((package / name).read_text("utf-8"))
-    return digest, sorted({_file(package, parts) for parts in modules} - {None}), schemas
+    digest, modules, schemas = _understood(_place(package, name).read_text("utf-8"))
+    files = sorted({_file(package, parts) for parts in modules} - {None})
+    return digest, files, [_schema_file(package, name, schema) for schema in schemas]
+
+
+def _schema_file(package, name, schema):
+    """The file of a schema: beside the module that writes it, or with those of all kinds."""
+    file = f"{schema.replace('/', '-')}.json"
+    own = f"{Path(name).parent.as_posix()}/{file}"
+    return own if _place(package, own).is_file() else f"{SCHEMAS}/{file}"
 
 
 @functools.lru_cache(maxsize=1000)
@@ -112,12 +133,12 @@ def _running(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _schemas(tree):
-    """The files of the schemas that a module names in constants."""
+    """The schemas that a module names in constants, such as "attention/3"."""
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
             names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
             if any(name.endswith("SCHEMA") for name in names):
-                yield SCHEMA_FILE.format(ast.literal_eval(statement.value).replace("/", "-"))
+                yield ast.literal_eval(statement.value)
 
 
 def _imported(node):
@@ -132,7 +153,7 @@ def _imported(node):
 def _file(package, parts):
     """The file of a module of the package, or None if the name is of something else."""
     for name in ("/".join(parts) + ".py", "/".join([*parts, "__init__.py"])):
-        if (package / name).is_file():
+        if _place(package, name).is_file():
             return name
     return None
 

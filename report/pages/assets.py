@@ -101,9 +101,9 @@ def write_assets(site_src: Path) -> None:
     words = {term.anchor: {"name": term.name, "text": term.text} for term in glossary().values()}
     files.write_text(assets / "glossary.json", store.dumps(words))
     _remove_others(assets, {*sent, "vega.js"})
-    for path in sorted(store.SCHEMAS.glob("*.json")):
-        files.write_bytes(site_src / "schemas" / path.name, path.read_bytes())
-    schemas = {path.name for path in store.SCHEMAS.glob("*.json")}
+    schemas = {f"{name.replace('/', '-')}.json": name for name in store.schema_names()}
+    for file, name in schemas.items():
+        files.write_text(site_src / "schemas" / file, store.schema_text(name))
     files.remove_others((site_src / "schemas").glob("*.json"), schemas)
 
 

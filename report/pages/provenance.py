@@ -51,8 +51,7 @@ def article_url(study: Study, url: str) -> str:
 
 def _measured(data):
     """The datasets of an article, one a model; then those that were measured apart."""
-    generated = getattr(data, "generated", None)
-    return [*data.models, *getattr(data, "answers", ()), *([generated] if generated else [])]
+    return [*data.models, *getattr(data, "apart", ())]
 
 
 def _dataset(model, frozen):

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from report.kinds import questions
+from report.kinds import owner, questions
 from report.measuring import code
 from tests.commands import ROOT
 
@@ -223,7 +223,8 @@ HEADS = ("attention-3", "attention-4", "keys-1")
 )
 def test_the_schemas_that_a_kind_writes_count(kind, schemas):
     counted = {file for file in code.measuring_code(kind) if file.endswith(".json")}
-    assert counted == {f"datasets/schemas/{name}.json" for name in schemas}
+    of_manifest = f"kinds/{owner(kind)}/manifest.json"
+    assert counted == {of_manifest, *(f"datasets/schemas/{name}.json" for name in schemas)}
 
 
 def test_no_measuring_module_writes_a_schema_that_it_does_not_name_in_a_constant():

@@ -12,10 +12,10 @@ from report.datasets.formats.answers import LOG_STEP
 from report.datasets.formats.generated import STEP
 from report.datasets.verify.whole import require_measured
 from report.inputs.generated import sentences
-from report.kinds.answers import measure as answers
-from report.kinds.answers.data import ModelAnswers
-from report.kinds.generated import measure as generated
-from report.kinds.generated.data import GeneratedData
+from report.kinds.conditions import measure_answers as answers
+from report.kinds.conditions.answers import ModelAnswers
+from report.kinds.prediction import measure_generated as generated
+from report.kinds.prediction.generated import GeneratedData
 from report.measurements.precision import summed_by, tolerance
 from report.measuring.frozen import kind_of
 from report.measuring.plan import known_plans, plans

@@ -31,7 +31,7 @@ class Scores(Protocol):
 
 
 class Cell(Protocol):
-    """All questions under a condition, see `report.kinds.answers.measure`."""
+    """All questions under a condition, see `report.kinds.conditions.measure_answers`."""
 
     name: str
     tokens: int

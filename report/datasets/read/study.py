@@ -19,6 +19,7 @@ class StudyData(Protocol):
     """One a model."""
     address: str
     """Of its files below datasets/<article>/: a folder with a slash at the end, or ""."""
+    # Where something is measured apart also `apart`, its datasets, and `with_apart(paths)`.
 
 
 def open_study(

@@ -11,10 +11,10 @@ import numpy as np
 
 from report import files
 from report.datasets import store
-from report.datasets.formats import answers, attention, generated, keys
+from report.datasets.formats import attention, keys
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
 from report.errors import ReportError
-from report.kinds import folders
+from report.kinds import folders, questions
 
 SUM_ERROR = 1e-4
 """How far the sum of a row's probabilities may be off: the normalizers are rounded."""
@@ -91,7 +91,7 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             f"{(manifest_path.parent / name).relative_to(folder)}: is in no manifest"
             for name in sorted(there - listed)
         ]
-        whole = {manifest["kind"], *(["prediction"] if "prediction" in manifest else [])}
+        whole = {manifest["kind"], *(kind for kind in questions() if kind in manifest)}
         for kind in sorted(whole):
             problems += _check_whole(kind, manifest_path.parent, folder)
     return problems
@@ -126,10 +126,6 @@ def _check_numbers(name, data, manifest, beside):
     }
     if name == "effects.json":
         verifying["table/1"] = _verify_effects
-    if name == answers.FILE:
-        verifying["table/1"] = _verify_answers
-    if name == generated.FILE:
-        verifying["table/1"] = _verify_generated
     try:
         if data["schema"] in verifying:
             verifying[data["schema"]](name, data, manifest, beside)
@@ -165,16 +161,6 @@ def _verify_effects(_, effects, manifest, beside):
     model = manifest["model"]
     layers, heads = model["layers_measured"], model["num_attention_heads"]
     verify_effects(effects, beside(TEXTS), layers, heads)
-
-
-def _verify_answers(_, table, manifest, __):
-    answers.decode(table, manifest["answers"])
-
-
-def _verify_generated(_, table, manifest, __):
-    model = manifest["model"]
-    layers = model["layers_measured"]
-    generated.decode(table, manifest["generated"], layers * model["num_attention_heads"], layers)
 
 
 def _require_place(name, kind, data):

@@ -1,7 +1,7 @@
 """What figures about answers have in common: what is compared, of which questions, in words."""
 
 from report.figures.parts.choices import Switch
-from report.kinds.answers.data import Interval, ModelAnswers
+from report.kinds.conditions.answers import Interval, ModelAnswers
 from report.text import signed
 
 MEASURES = {

@@ -14,7 +14,7 @@ from report.datasets.formats.conditions import called, over_edges
 from report.datasets.read.model import ModelData
 from report.datasets.verify.conditions import decoded_received, verify_texts
 from report.errors import ReportError
-from report.kinds.answers.data import ModelAnswers
+from report.kinds.conditions.answers import ModelAnswers
 from report.text import isolated
 
 BY_TOKENIZER = "what the tokenizer adds"
@@ -192,6 +192,11 @@ class ConditionsData:
     """What figures call, after "the", what conditions add."""
     kind = "conditions"
     address = ""
+
+    @property
+    def apart(self) -> Sequence[ModelData]:
+        """What was measured apart."""
+        return self.answers
 
     def with_apart(self, paths: Iterable[Path]) -> "ConditionsData":
         """The same with answers; paths: folders, one a model."""

@@ -15,7 +15,7 @@ from report.datasets.formats.conditions import MEASURES
 from report.errors import ReportError
 from report.figures.parts import answered, received, received_numbers
 from report.figures.parts.heads import Head
-from report.kinds.answers.data import Cell, Interval, ModelAnswers
+from report.kinds.conditions.answers import Cell, Interval, ModelAnswers
 from report.kinds.conditions.data import ConditionsData, ModelConditions
 from report.text import count, none_of
 

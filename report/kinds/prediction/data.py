@@ -11,8 +11,8 @@ from report.datasets.formats.prediction_head import step_of
 from report.datasets.formats.prediction_lens import STEP as LENS_STEP
 from report.datasets.read.model import ModelData
 from report.errors import ReportError
-from report.kinds.generated.data import GeneratedData
 from report.kinds.passage.data import PassageData, PassageModels, Token, tokens_of
+from report.kinds.prediction.generated import GeneratedData
 from report.kinds.prediction.pieces import Head, Lens, Word, origins_of, words_of, writes_of
 from report.text import isolated
 
@@ -172,6 +172,11 @@ class PredictionData(ModelData):
     kind = "prediction"
     generated: GeneratedData | None = None
     """Means over generated sentences; None where they were not measured."""
+
+    @property
+    def apart(self) -> Sequence[ModelData]:
+        """What was measured apart."""
+        return [self.generated] if self.generated else []
 
     def with_apart(self, paths: Sequence[Path]) -> "PredictionData":
         """The same with its generated sentences; paths: their folder, as there is one model."""

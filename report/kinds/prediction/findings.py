@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.figures.parts.heads import Head, head_label, largest
-from report.kinds.generated.data import GeneratedData
 from report.kinds.prediction.data import PredictionData, Sentence
+from report.kinds.prediction.generated import GeneratedData
 from report.kinds.prediction.pieces import Part
 
 

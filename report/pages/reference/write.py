@@ -166,12 +166,14 @@ def _data(of):
 
 def datasets_page() -> Reference:
     """A section a schema, with a link to it and what it says of each property."""
-    paths = sorted(store.SCHEMAS.glob("*.json"))
     return Reference(
         "datasets",
         "Datasets",
         "The files of numbers below a site's address, and the schemas that they fit.",
-        [_schema(path.name, json.loads(path.read_text("utf-8"))) for path in paths],
+        [
+            _schema(f"{name.replace('/', '-')}.json", json.loads(store.schema_text(name)))
+            for name in store.schema_names()
+        ],
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from report.datasets import store
 from report.datasets.formats import answers as format_
 from report.errors import ReportError
-from report.kinds.answers.data import (
+from report.kinds.conditions.answers import (
     INTERVAL,
     RESAMPLES,
     ModelAnswers,

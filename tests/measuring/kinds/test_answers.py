@@ -12,8 +12,9 @@ from report.datasets import store
 from report.datasets.read.study import open_study
 from report.datasets.verify.published import check_datasets
 from report.errors import ReportError
-from report.kinds.answers import measure as kind
-from report.kinds.answers.data import ModelAnswers
+from report.files import sha256
+from report.kinds.conditions import measure_answers as kind
+from report.kinds.conditions.answers import ModelAnswers
 from report.measuring import frozen, run
 from report.models.load.load import load_model
 from report.project import project as project_in
@@ -133,6 +134,9 @@ def test_a_published_site_s_answers_are_checked(project, answered):
     table = json.loads((answers / "answers.json").read_text())
     table["tables"]["questions"]["columns"]["right.none.0"]["values"][3] = 5
     (answers / "answers.json").write_text(json.dumps(table))
+    manifest = json.loads((answers / "manifest.json").read_text())
+    manifest["files"]["answers.json"]["sha256"] = sha256(answers / "answers.json")
+    (answers / "manifest.json").write_text(json.dumps(store.sealed(manifest)))
     said = check_datasets(project.site_src, counts)
     assert any("has a value that is none: 5" in problem for problem in said)
 

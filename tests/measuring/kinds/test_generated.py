@@ -14,7 +14,7 @@ from report.effects.replacing import of_text, zeros
 from report.errors import ReportError
 from report.inputs import generated
 from report.inputs.specs import GeneratedSpec
-from report.kinds.generated import measure as kind
+from report.kinds.prediction import measure_generated as kind
 from report.models.load.load import load_model
 from report.models.text.tokens import encode
 from tests.made_prediction import CORPUS, NAMES, gathered, generated_study

@@ -1,6 +1,8 @@
 """Effects over generated sentences of one model: means, standard errors, how often it is right."""
 
 import functools
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
@@ -9,6 +11,17 @@ from report.datasets.formats.generated import FILE, decode
 from report.datasets.read.model import ModelData
 from report.errors import ReportError
 from report.text import all_isolated
+
+
+def opened(paths: Iterable[Path]) -> "list[GeneratedData]":
+    """The data of folders, one a model."""
+    return [GeneratedData(path) for path in paths]
+
+
+def verify(data: "list[GeneratedData]") -> None:
+    """ReportError if a table lacks rows or columns, or has an impossible number."""
+    for one in data:
+        one.require_tables()
 
 
 class GeneratedData(ModelData):
@@ -20,6 +33,10 @@ class GeneratedData(ModelData):
     def about(self) -> dict:
         """The manifest's "generated": set, seed, sentences, tokens, words, "ablated"."""
         return self.manifest["generated"]
+
+    def require_tables(self) -> None:
+        """Read all tables; ReportError if rows or columns are missing, or a number is none."""
+        _ = self._tables
 
     @functools.cached_property
     def _tables(self):

@@ -1,6 +1,7 @@
 """How a model answers questions under conditions, with paired differences and their intervals."""
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,17 @@ INTERVAL = 0.95
 """The part of the resampled means that lies inside an interval."""
 
 MEASURES = ("log_probability", "right")
+
+
+def opened(paths: Iterable[Path]) -> "list[ModelAnswers]":
+    """The data of folders, one a model."""
+    return [ModelAnswers(path) for path in paths]
+
+
+def verify(data: "list[ModelAnswers]") -> None:
+    """ReportError if a table lacks a column, has one too many, or an impossible number."""
+    for one in data:
+        one.require_columns()
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,10 @@ class ModelAnswers(ModelData):
         """The cell of which is known what answers give to the filler; None if of none."""
         known = {(c["name"], c["tokens"]) for c in self.about["cells"] if c["shares"]}
         return next((cell for cell in self.cells if (cell.name, cell.tokens) in known), None)
+
+    def require_columns(self) -> None:
+        """Read the table; ReportError if a column is missing or too many, or a number is none."""
+        _ = self._columns
 
     @functools.cached_property
     def _columns(self):

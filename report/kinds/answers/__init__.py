@@ -1,1 +1,0 @@
-"""Whether what conditions add helps the answer, measured apart: data.py, measure.py."""

@@ -1,1 +1,0 @@
-"""Effects over many generated sentences, measured apart: data.py, measure.py."""
