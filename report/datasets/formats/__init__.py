@@ -18,5 +18,4 @@ generated.py        means over generated sentences
 answers.py          answers to questions under conditions
 sweep.py            the habits of all heads of a model
 columnar.py         tables of columns, which most of these are
-measured.py         what is written, as protocols, so that nothing here imports torch
 """

@@ -10,8 +10,11 @@ every probability computed from the file is within `rounding.PROBABILITY_ERROR` 
     cap(x) = softcap * tanh(x / softcap), or x in a model without a softcap
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,10 +29,12 @@ from report.datasets.formats.attention_terms import (
     require_plausible,
 )
 from report.datasets.formats.decoded import RANKS, DecodedAttention, Softmax, cap
-from report.datasets.formats.measured import Term
 from report.datasets.formats.product import shortest
 from report.datasets.formats.visible import Visible
 from report.errors import ReportError
+
+if TYPE_CHECKING:
+    from report.measurements.decomposition import Term
 
 __all__ = [
     "RANKS",

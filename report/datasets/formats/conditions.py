@@ -5,15 +5,21 @@ received/<layer>/<head>.json     schema received/1
 effects.json                     schema table/1, tables "effects" and "layers"
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
-from report.datasets.formats.measured import ConditionStatistics, Crossing
 from report.datasets.formats.passage import token_label, visible
+
+if TYPE_CHECKING:
+    from report.measurements.conditions import ConditionStatistics
+    from report.models.text.segments import Crossing
 
 TEXTS_SCHEMA = "conditions/1"
 RECEIVED_SCHEMA = "received/1"

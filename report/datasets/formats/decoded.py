@@ -4,13 +4,18 @@ score_ij = sum of the terms        probability_ij = exp(cap(score_ij) - log_norm
 cap(x) = softcap * tanh(x / softcap), or x in a model without a softcap
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.datasets.formats.attention_terms import DecodedTerm
-from report.datasets.formats.measured import Ranges
 from report.datasets.formats.visible import Visible
+
+if TYPE_CHECKING:
+    from report.measurements.visible import Visible as Ranges
 
 RANKS = 11
 """Largest targets that a file lists of a row."""

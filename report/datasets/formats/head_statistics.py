@@ -1,10 +1,16 @@
 """How every head spreads its attention, layer by layer."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
-from report.datasets.formats.measured import HeadStatistics
+
+if TYPE_CHECKING:
+    from report.measurements.head_statistics import HeadStatistics
 
 MEASURES = {
     "itself": ("fraction of tokens whose largest target is the token itself", "0 to 1"),

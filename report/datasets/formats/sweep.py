@@ -1,10 +1,17 @@
 """The habits of all heads of a model: one small table."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
-from report.datasets.formats.measured import HeadStatistics, Repetition
+
+if TYPE_CHECKING:
+    from report.measurements.head_statistics import HeadStatistics
+    from report.models.measure.repetition import Repetition
 
 FILE = "habits.json"
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.datasets.damaged import damaged
-from report.datasets.formats.measured import Ranges
+
+if TYPE_CHECKING:
+    from report.measurements.visible import Visible as Ranges
 
 
 @dataclass(frozen=True)

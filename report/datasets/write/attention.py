@@ -6,23 +6,28 @@ so these are heads of queries and keys only in passages so long that a browser s
 all cells at once.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.datasets.formats import attention, fitting, keys
 from report.datasets.formats.fields import Fields
 from report.datasets.formats.group import Group
-from report.datasets.formats.measured import PassageMeasurement
 from report.datasets.formats.rotation import NONE, Rotation, found
 from report.datasets.formats.visible import Visible
 from report.datasets.write import processes
 from report.datasets.write.folder import Folder, write_dataset
 from report.datasets.write.softmax import softmax_of
 from report.files import own_folder
+
+if TYPE_CHECKING:
+    from report.measurements.passage import PassageMeasurement
 
 LONG = 200_000
 """Cells up to which a head that does not rotate is written by its cells: a browser then draws its

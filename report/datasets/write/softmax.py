@@ -1,8 +1,14 @@
 """How the scores of a head become probabilities, as a file says it (no torch)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from report.datasets.formats.decoded import Softmax
-from report.datasets.formats.measured import PassageMeasurement
 from report.datasets.formats.visible import Visible
+
+if TYPE_CHECKING:
+    from report.measurements.passage import PassageMeasurement
 
 
 def softmax_of(measurement: PassageMeasurement, layer: int, head: int) -> Softmax:
