@@ -135,7 +135,7 @@ def _make_small(package):
     prompts = (shipped / "prompts" / "arithmetic.md").read_text().splitlines(keepends=True)
     few = prompts.index("---\n", 1) + 4
     (shipped / "prompts" / "arithmetic.md").write_text("".join(prompts[:few]))
-    article = package / "templates" / "new" / "passage.md.j2"
+    article = package / "kinds" / "passage" / "new.md.j2"
     article.write_text(article.read_text().partition("\n## All heads")[0] + "\n")
 
 

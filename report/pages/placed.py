@@ -114,7 +114,7 @@ def with_rows(panel: Panel, data: Data, article: str) -> Panel:
     places = panel.spec["usermeta"]["report"]["data"]
     if has_several(data):  # its datasets lie below, in a folder a model
         places.setdefault("tokens", f"{data.models[0].address}passage.json")
-    elif data.kind == "sweep":  # many texts, and none is shown
+    elif not hasattr(type(data), "tokens"):  # of no text, or of many, of which none is shown
         places.setdefault("tokens", None)
     place = defaults.place_of_rows(panel.spec)
     if place:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from report.kinds import file_of
 from report.pages.lists import render_lists
 from report.study.study import read_study
 from tests import made_conditions, rendered
@@ -75,7 +76,7 @@ def test_nothing_false_is_said_of_a_kind_of_model(tmp_path, monkeypatch, kind, a
     options = {}
     if article in DATA:
         template = tmp_path / "new.md.j2"
-        written = (ROOT / "templates" / "new" / f"{article}.md.j2").read_text("utf-8")
+        written = file_of(article, "new.md.j2").read_text("utf-8")
         written = written.replace("@TITLE@", "New").replace("@DATE@", "2026-01-01")
         template.write_text(written, "utf-8")
     elif ARTICLES[article] == "conditions":
