@@ -59,7 +59,7 @@ def owner(name: str) -> str:
     return next((kind for kind, each in questions().items() if name in each.apart), name)
 
 
-def measuring_module(name: str) -> str:
-    """The module that measures a kind, or something apart: "conditions.measure_answers"."""
+def measured_by(name: str) -> tuple[str, str]:
+    """Folder and module that measure a kind, or something apart: conditions, measure_answers."""
     kind = owner(name)
-    return f"{kind}.measure" if kind == name else f"{kind}.measure_{name}"
+    return kind, "measure" if kind == name else f"measure_{name}"

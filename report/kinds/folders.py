@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from report.kinds import measuring_module, owner
+from report.kinds import measured_by, owner
 
 if TYPE_CHECKING:
     from report.datasets.read.study import StudyData
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def kind(name: str) -> RunKind | CorpusKind:
     """The module that measures a kind, or something apart, by `FrontMatter.kind`."""
-    return import_module(f"report.kinds.{measuring_module(name)}")
+    kind, module = measured_by(name)
+    return import_module(f"report.kinds.{kind}.{module}")
 
 
 def findings(data: StudyData) -> dict[str, object]:

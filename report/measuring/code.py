@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from report.kinds import folders_of_kinds, measuring_module, owner
+from report.kinds import folders_of_kinds, measured_by
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -57,7 +57,8 @@ def measuring_code(kind: str, package: Path = PACKAGE) -> dict[str, str]:
         left out
     package: folder of the package `report`
     """
-    names = [f"kinds/{measuring_module(kind).replace('.', '/')}.py", *BEGINNINGS]
+    folder, module = measured_by(kind)
+    names = [f"kinds/{folder}/{module}.py", *BEGINNINGS]
     modules = {name: _python(package, name) for name in ALONE}
     while names:
         name = names.pop()
@@ -67,7 +68,7 @@ def measuring_code(kind: str, package: Path = PACKAGE) -> dict[str, str]:
     hashes = {name: digest for name, (digest, *_) in modules.items()}
     for path in {path for *_, schemas in modules.values() for path in schemas}:
         hashes[path] = _json(package, path)
-    of_manifest = f"kinds/{owner(kind)}/manifest.json"
+    of_manifest = f"kinds/{folder}/manifest.json"
     hashes[of_manifest] = _json(package, of_manifest)
     return dict(sorted(hashes.items()))
 

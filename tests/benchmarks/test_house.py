@@ -16,5 +16,6 @@ def test_circles_are_found_and_floors_are_the_longest_way_down():
 def test_imports_in_functions_for_type_checkers_and_by_a_text_count():
     graph = HOUSE["imports"](HOUSE["modules"]())
     assert "report.kinds.sweep.data" in graph["report.datasets.read.study"]  # by a text
+    assert "report.kinds.conditions.measure_answers" in graph["report.kinds.folders"]
     assert "report.pipeline" in graph["report.__main__"]  # in a function
     assert "report.models.load.load" in graph["report.measuring.forecast"]  # TYPE_CHECKING
