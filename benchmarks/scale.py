@@ -25,6 +25,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from report.measurements.head_statistics import HeadStatistics
 from report.measurements.tally import Tally
+from report.measures import shipped
 from report.measuring import plan as planning
 from report.measuring import run as measuring
 from report.measuring.cluster.driver import QUIET, Driver
@@ -217,10 +218,9 @@ class Parts:
 def driver_parts(repeats=20, size=64):
     """Measure `Parts`, the fastest of some repeats."""
     rng = np.random.default_rng(1)
-    tally = Tally(HeadStatistics.empty(*LARGE), tokens=size * TOKENS)
-    for name, sums in tally.statistics.sums.items():
-        most = size * TOKENS * (2**32 if name == "difference_units" else 1)
-        sums += rng.integers(0, most, sums.shape)
+    tally = Tally(HeadStatistics.empty(*LARGE, shipped()), tokens=size * TOKENS)
+    for sums in tally.statistics.sums.values():
+        sums += rng.integers(0, size * TOKENS * 2**32, sums.shape)
     words = "one word after the other makes a text".split()
     some = [" ".join(rng.choice(words, 4 * TOKENS // 5)) for _ in range(size)]
     texts = tuple(enumerate(some))

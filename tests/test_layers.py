@@ -47,7 +47,8 @@ MODELS |= {"models/load/sentences", "models/load/tokenizing"}
 DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "verify")}
 DATASETS |= {"datasets/"}
 APART = {"kinds/*/answers", "kinds/*/generated"}
-SEEN = {"datasets/formats/", "datasets/read/", "kinds/*/data", "kinds/*/pieces"} | APART
+SEEN = {"measures/", "datasets/formats/", "datasets/read/"}
+SEEN |= {"kinds/*/data", "kinds/*/pieces"} | APART
 BELOW = {"datasets/damaged", "datasets/", "datasets/formats/"}
 FIGURES = {"figures/parts/", "figures/build/", "figures/"}
 
@@ -59,6 +60,7 @@ MAY_IMPORT = {
     "authored/": {"errors", "files", "text"},
     "project": LEAVES,
     # 1. what is asked
+    "measures/": LEAVES,
     "inputs/": LEAVES,
     "models/__init__": set(),
     "models/gguf/": LEAVES,
@@ -69,7 +71,7 @@ MAY_IMPORT = {
     "kinds/__init__": {"kinds/question"},
     "kinds/folders": {"kinds/__init__"},
     "kinds/*/question": LEAVES | {"inputs/", "models/find/", "kinds/question"},
-    "study/": LEAVES | {"inputs/", "models/find/", "kinds/__init__"},
+    "study/": LEAVES | {"measures/", "inputs/", "models/find/", "kinds/__init__"},
     # 2. checkpoint -> tensors -> numbers
     "measurements/": {"errors"},
     "models/load/memory": {"errors"},
@@ -85,19 +87,28 @@ MAY_IMPORT = {
     | {"models/partial/", "models/load/memory"}
     | {"models/load/sentences", "models/load/tokenizing"},
     "models/text/": {"errors", "text", "inputs/", "models/load/tokenizing"},
-    "models/measure/": {"errors", "inputs/", "measurements/", "models/attention/", "models/text/"},
+    "models/measure/": {
+        "errors",
+        "measures/",
+        "models/load/tokenizing",
+        "inputs/",
+        "measurements/",
+        "models/attention/",
+        "models/text/",
+    },
     "embedded/": set(),
     "effects/": {"errors", "measurements/"} | MODELS,
     "families/": {"errors", "measurements/", "effects/"} | MODELS,
     # 3. numbers -> JSON, and back
     "datasets/damaged": {"errors"},
     "datasets/": LEAVES | {"datasets/damaged", "kinds/__init__"},
-    "datasets/formats/": {"errors", "datasets/damaged"},
+    "datasets/formats/": {"errors", "measures/", "datasets/damaged"},
     "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
     "datasets/verify/conditions": {"errors", "datasets/", "datasets/formats/"},
     "datasets/read/": LEAVES | BELOW | {"datasets/verify/conditions"},
     **{row: LEAVES | BELOW | {"datasets/read/"} for row in ("kinds/*/pieces", *sorted(APART))},
     "kinds/*/data": LEAVES
+    | {"measures/"}
     | BELOW
     | {"datasets/read/", "datasets/verify/conditions", "kinds/*/pieces"}
     | APART,
@@ -111,12 +122,12 @@ MAY_IMPORT = {
         "kinds/folders",
     },
     "measuring/": LEAVES
-    | {"kinds/__init__", "kinds/folders"}
+    | {"kinds/__init__", "kinds/folders", "measures/"}
     | {"project", "inputs/", "study/", "measurements/", "effects/"}
     | MODELS
     | DATASETS,
     "kinds/*/measure*": LEAVES
-    | {"inputs/", "measurements/", "effects/", "measuring/"}
+    | {"measures/", "inputs/", "measurements/", "effects/", "measuring/"}
     | MODELS
     | DATASETS,
     # 4. JSON -> figures -> pages -> site
@@ -136,7 +147,7 @@ MAY_IMPORT = {
     "pipeline": {"project", "study/", "measuring/", "datasets/read/", "pages/", "site/", "console"},
     "watching/": LEAVES | {"project", "study/", "pages/", "site/", "console", "pipeline"},
     "notebook/": LEAVES
-    | {"kinds/folders"}
+    | {"kinds/folders", "measures/"}
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}
     | FIGURES,
     "__main__": LEAVES

@@ -172,8 +172,8 @@ def head_fractions(
     ids = [list(map(int, text)) for text in texts]
     statistics = measure_corpus(loaded, ids, lambda *n: progress(*n, name) if progress else None)
     return {
-        "first_token": strongest(statistics.first_token),
-        "previous_token": strongest(statistics.previous_token),
+        "first_token": strongest(statistics.mean("first_token")),
+        "previous_token": strongest(statistics.mean("previous_token")),
     }
 
 

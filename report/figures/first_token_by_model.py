@@ -3,12 +3,14 @@
 import altair
 import numpy as np
 
+from report.datasets.formats.head_statistics import FILE
 from report.figures.parts import choices, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData, PassageModels
+from report.measures import shipped
 from report.text import percent
 
 OF_MODELS = True
@@ -50,13 +52,13 @@ def panels(data: PassageModels) -> list[str]:
 def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     model = data.models[panel]
-    top = max(float(m.head_statistics["first_token"].max()) for m in data.models)
+    top = max(float(m.measured("first_token")["first_token"].max()) for m in data.models)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
     axes = {
         "x": altair.X("layer:Q", title="layer (index from 0)")
         .scale(domain=[-0.25, model.layers - 0.75], nice=False)
         .axis(values=list(range(model.layers)), format="d", grid=False),
-        "y": altair.Y("first_token:Q", title="share of tokens attending most to token 0")
+        "y": altair.Y("first_token:Q", title=shipped()["first_token"].axis)
         .scale(domain=[0, min(1, max(1.04 * top, 0.05))], nice=False)
         .axis(format=".0%", tickCount=5),
         "color": altair.Color("rank_first_token:Q", legend=None).scale(
@@ -79,7 +81,7 @@ def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChar
             points.encode(**axes, tooltip=tooltip),
         ),
         theme.Source(
-            f"{model.address}head_statistics.json",
+            model.address + FILE.format("first_token"),
             "tables",
             ["heads"],
             tokens=f"{model.address}passage.json",
@@ -93,7 +95,7 @@ def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChar
 
 def rows(data: PassageModels, panel: int = 0, **state: str) -> dict[str, Rows]:
     choices.at_state(controls(data), state)
-    return {"heads": theme.records(data.models[panel].head_statistics)}
+    return {"heads": theme.records(data.models[panel].measured("first_token"))}
 
 
 def alt(data: PassageModels, panel: int = 0, **state: str) -> str:
@@ -118,5 +120,5 @@ def seen(data: PassageModels, **state: str) -> str:
 
 
 def _values(model: PassageData, source: str) -> np.ndarray:
-    table = model.head_statistics
+    table = model.measured("first_token")
     return table["first_token"][table["source"] == source]

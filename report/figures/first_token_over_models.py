@@ -9,6 +9,7 @@ from report.figures.parts.head_sorted import SOURCES
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageModels
 from report.kinds.sweep.data import training_steps
+from report.measures import shipped
 from report.text import percent
 
 OF_MODELS = True
@@ -62,7 +63,7 @@ def chart(data: PassageModels, **state: str) -> altair.LayerChart:
         grid=False,
         labelOverlap="greedy",
     )
-    y = altair.Y("first_token:Q", title="share of tokens attending most to token 0")
+    y = altair.Y("first_token:Q", title=shipped()["first_token"].axis)
     y = y.axis(format=".0%", tickCount=6).scale(zero=True, nice=True)
     rows = altair.Chart(altair.NamedData("rows"))
     heads, means = (rows.transform_filter(f"datum.what === '{what}'") for what in ("head", "mean"))
@@ -93,7 +94,7 @@ def rows(data: PassageModels, **state: str) -> Rows:
     source = choices.values(controls(data), state)["source"]
     records = []
     for (place, label), model in zip(_places(data), data.models, strict=True):
-        table = model.head_statistics
+        table = model.measured("first_token")
         here = table["source"] == source
         common = {"model": label, "place": place}
         heads = zip(*(table[name][here] for name in ("layer", "head", "first_token")), strict=True)

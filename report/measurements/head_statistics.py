@@ -1,20 +1,26 @@
-"""What each head attends to over many texts, as sums that can be added.
+"""What each head does over many texts, as sums that can be added.
 
 All sums are of whole numbers, so they are the same in every bit in whatever order and groups texts
 are added, on one machine or on many.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 
 from report.errors import ReportError
+from report.measurements.rows import Sums
 
 UNIT = 2.0**-32
-"""Differences of probabilities are counted in multiples of this."""
-MOST_ROWS = 2**31
-"""The differences of this many rows, each at most 1, add up to less than 64 bits hold."""
+"""Sums over a text are counted in multiples of this."""
+
+EVEN = "/even"
+"""Ends the name of a measure's control: the same of even attention over what is visible."""
+
+TEXTS, ROWS, TOTAL, ROWS_ROWS, ROWS_TOTAL, TOTAL_TOTAL = range(6)
+"""What is summed over texts, for n rows of a text with a number and the sum s of these in multiples
+of `UNIT`: 1 where n > 0, n, s, n², ns and s²."""
 
 
 @dataclass
@@ -24,120 +30,113 @@ class HeadStatistics:
     In a decoder, row 0 sees one target only. In an encoder it sees all, but "itself" and "first
     token" are the same target there; it is left out to keep one definition.
 
-    itself_rows, first_token_rows: int64 [layers, heads], rows whose largest target is the current
-        token itself, or token 0
-    difference_units: int64 [layers, heads], largest minus second largest probability, summed over
-        the rows of each text and rounded to a multiple of `UNIT`
-    previous_token_rows: int64 [layers, heads], rows whose largest target is the token just before;
-        for token 1 that is token 0, and it counts as both
+    layers, heads: of the model
+    sums: name of a measure, or of its control -> Python integers [6, layers, heads] (of a control
+        [6, layers, 1]), see `TEXTS` and those after it
     rows, texts: how many rows (one per token but the first) and texts were counted
     """
 
-    itself_rows: np.ndarray
-    first_token_rows: np.ndarray
-    difference_units: np.ndarray
-    previous_token_rows: np.ndarray
+    layers: int
+    heads: int
+    sums: dict[str, np.ndarray] = field(default_factory=dict)
     rows: int = 0
     texts: int = 0
 
     @classmethod
-    def empty(cls, layers: int, heads: int) -> "HeadStatistics":
-        """Nothing counted yet."""
-        return cls(*(np.zeros((layers, heads), np.int64) for _ in range(4)))
+    def empty(cls, layers: int, heads: int, measures: Iterable[str] = ()) -> "HeadStatistics":
+        """Nothing counted yet; measures: names."""
+        zero = {1: _zeros(layers, 1), heads: _zeros(layers, heads)}
+        sums = {}
+        for name in measures:
+            sums |= {name: zero[heads].copy(), name + EVEN: zero[1].copy()}
+        return cls(layers, heads, sums)
 
-    def add_layer(self, layer: int, sums: tuple[torch.Tensor, ...]) -> None:
-        """Add the sums of `row_sums` over one text in one layer (in place)."""
-        for total, part in zip(self.sums.values(), sums, strict=True):
-            if part.is_floating_point():
-                part = (part / UNIT).round().long()
-            total[layer] += part.cpu().numpy()
-
-    def add_text(self, tokens: int) -> None:
-        """Count a text of `tokens` tokens, all of whose layers were added (in place)."""
-        self.rows += tokens - 1
-        self.texts += 1
+    @classmethod
+    def of_text(cls, sums: Sums, tokens: int) -> "HeadStatistics":
+        """The statistics of one text of `tokens` tokens."""
+        found = cls.empty(*sums.count.shape[1:], [measure.name for measure in sums.measures])
+        found.rows, found.texts = tokens - 1, 1
+        for place, measure in enumerate(sums.measures):
+            found.sums[measure.name] = _of_text(sums.count[place], sums.total[place])
+            even = sums.even_count[place], sums.even_total[place]
+            found.sums[measure.name + EVEN] = _of_text(*even)
+        return found
 
     def merge(self, other: "HeadStatistics") -> "HeadStatistics":
         """The statistics of both, as if they had been measured together (a new object).
 
-        raises: ReportError if the two come from models of different shapes, or have too many rows
+        raises: ReportError if the two come from models of different shapes
         """
-        if self.itself_rows.shape != other.itself_rows.shape:
+        mine, theirs = (self.layers, self.heads), (other.layers, other.heads)
+        if mine != theirs or self.sums.keys() != other.sums.keys():
             raise ReportError(
-                f"head statistics of {self.itself_rows.shape} and {other.itself_rows.shape} "
-                "(layers, heads) cannot be merged; merge measurements of one model only"
+                f"head statistics of {mine} and {theirs} (layers, heads) cannot be merged; merge "
+                "measurements of one model and the same measures only"
             )
-        if self.rows + other.rows > MOST_ROWS:
-            raise ReportError(
-                f"the texts have more than {MOST_ROWS:,} tokens, which is as many as are counted; "
-                "take fewer texts"
-            )
-        sums = [mine + other.sums[name] for name, mine in self.sums.items()]
-        return HeadStatistics(*sums, self.rows + other.rows, self.texts + other.texts)
+        sums = {name: values + other.sums[name] for name, values in self.sums.items()}
+        return HeadStatistics(*mine, sums, self.rows + other.rows, self.texts + other.texts)
 
     def first_heads(self, number: int) -> "HeadStatistics":
         """The same of the first heads of each layer (a new object)."""
-        sums = [value[:, :number].copy() for value in self.sums.values()]
-        return HeadStatistics(*sums, self.rows, self.texts)
+        sums = {name: value[..., :number].copy() for name, value in self.sums.items()}
+        return HeadStatistics(self.layers, number, sums, self.rows, self.texts)
 
     @property
-    def sums(self) -> dict[str, np.ndarray]:
-        """What is added up: dict of name to int64 [layers, heads], the arrays themselves."""
-        return {name: value for name, value in vars(self).items() if np.ndim(value)}
+    def measures(self) -> list[str]:
+        """The names of the measures."""
+        return [name for name in self.sums if not name.endswith(EVEN)]
 
-    @property
-    def difference_sum(self) -> np.ndarray:
-        """Largest minus second largest probability, summed over all rows, float64."""
-        return self.difference_units * UNIT
+    def mean(self, name: str) -> np.ndarray:
+        """Mean of a measure over all rows that it applies to, float64 [layers, heads].
 
-    @property
-    def itself(self) -> np.ndarray:
-        """Fraction of rows whose largest target is the current token, [layers, heads].
-
-        raises: ReportError if nothing was measured
+        NaN where there is none. raises: ReportError if nothing was measured
         """
-        return self.itself_rows / self._counted_rows()
+        _, rows, total, *_ = self._sums(name)
+        return self._each(lambda n, s: s / n * UNIT if n else np.nan, rows, total)
 
-    @property
-    def first_token(self) -> np.ndarray:
-        """Fraction of rows whose largest target is token 0, [layers, heads], in [0, 1].
+    def error(self, name: str) -> np.ndarray:
+        """Standard error of the mean over texts, float64 [layers, heads]; NaN for fewer than two.
 
-        raises: ReportError if nothing was measured
+        source: the ratio of two means, Cochran 1977, 6.4: texts are drawn, not tokens, so a text of
+            n rows and sum s is off by s - n mean
         """
-        return self.first_token_rows / self._counted_rows()
+        return self._each(_error, *self._sums(name))
 
-    @property
-    def previous_token(self) -> np.ndarray:
-        """Fraction of rows whose largest target is the token before, [layers, heads], in [0, 1].
+    def spread(self, name: str) -> np.ndarray:
+        """How far texts are from the mean, a standard deviation weighted by their rows, float64
+        [layers, heads]: the standard error times the square root of the number of texts."""
+        texts = self._sums(name)[TEXTS].astype(float)
+        return self.error(name) * np.sqrt(texts)
 
-        raises: ReportError if nothing was measured
-        """
-        return self.previous_token_rows / self._counted_rows()
+    def even(self, name: str) -> np.ndarray:
+        """Mean of the control, float64 [layers, heads]: what even attention would give."""
+        return np.broadcast_to(self.mean(name + EVEN), (self.layers, self.heads))
 
-    @property
-    def concentration(self) -> np.ndarray:
-        """Mean of largest minus second largest probability, [layers, heads], in [0, 1].
-
-        raises: ReportError if nothing was measured
-        """
-        return self.difference_sum / self._counted_rows()
-
-    def _counted_rows(self):
+    def _sums(self, name):
         if not self.rows:
             raise ReportError("head statistics are empty; measure at least one text of 2 tokens")
-        return self.rows
+        return self.sums[name]
+
+    @staticmethod
+    def _each(function: Callable[..., float], *sums: np.ndarray) -> np.ndarray:
+        return np.frompyfunc(function, len(sums), 1)(*sums).astype(float)
 
 
-def row_sums(targets: torch.Tensor, probability: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The sums of `HeadStatistics` over one text in one layer.
+def _zeros(layers, heads):
+    return np.full((6, layers, heads), 0, dtype=object)
 
-    targets, probability: [heads, T, at least 2] as `LargestTargets` finds them
-    returns: itself int64 [heads], first token int64 [heads], difference float64 [heads], previous
-        token int64 [heads]; row 0 is left out of all of them
-    source: previous-token heads, Elhage et al. 2021; the first token as a sink, Xiao et al. 2023
-    """
-    target, probability = targets[:, 1:, 0], probability[:, 1:, :2].double()
-    current = torch.arange(1, targets.shape[1], device=target.device)
-    difference = (probability[..., 0] - probability[..., 1]).sum(-1)
-    itself, first, previous = (target == place for place in (current, 0, current - 1))
-    return itself.sum(-1), first.sum(-1), difference, previous.sum(-1)
+
+def _of_text(count, total):
+    """The six sums of one text: rows with a number int64, and their sum float64, [layer, head]."""
+    rows = count.numpy().astype(object)
+    units = np.frompyfunc(int, 1, 1)(np.rint(total.numpy() / UNIT))
+    texts = (count.numpy() > 0).astype(int).astype(object)
+    return np.stack([texts, rows, units, rows * rows, rows * units, units * units])
+
+
+def _error(texts, rows, total, rows_rows, rows_total, total_total):
+    """The standard error of one head's mean; whole numbers until the end, so nothing cancels."""
+    if texts < 2:
+        return np.nan
+    squares = rows**2 * total_total - 2 * rows * total * rows_total + total**2 * rows_rows
+    return (squares / rows**4 * texts / (texts - 1)) ** 0.5 * UNIT

@@ -7,7 +7,7 @@ import numpy as np
 
 from report.measurements.head_statistics import HeadStatistics
 
-SCHEMA = "batch/1"
+SCHEMA = "batch/2"
 
 
 @dataclass
@@ -40,15 +40,18 @@ class Tally:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The batch/1 dataset of a tally in which no text failed."""
-        counts = {"texts": self.statistics.texts, "rows": self.statistics.rows}
+        """The batch/2 dataset of a tally in which no text failed."""
+        of = self.statistics
+        counts = {"layers": of.layers, "heads": of.heads, "texts": of.texts, "rows": of.rows}
         counts |= {"tokens": self.tokens, "left_out": self.left_out}
-        sums = {name: values.tolist() for name, values in self.statistics.sums.items()}
+        sums = {name: values.astype(str).tolist() for name, values in of.sums.items()}
         return {"schema": SCHEMA, **counts, "sums": sums}
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> "Tally":
-        """The tally that a batch/1 dataset holds, every number as it was."""
-        sums = {name: np.array(values, np.int64) for name, values in data["sums"].items()}
-        statistics = HeadStatistics(**sums, rows=data["rows"], texts=data["texts"])
+        """The tally that a batch/2 dataset holds, every number as it was."""
+        whole = np.frompyfunc(int, 1, 1)
+        sums = {name: whole(np.array(values, object)) for name, values in data["sums"].items()}
+        shape = data["layers"], data["heads"]
+        statistics = HeadStatistics(*shape, sums, data["rows"], data["texts"])
         return cls(statistics, data["tokens"], data["left_out"])

@@ -70,12 +70,14 @@ def largest(score: torch.Tensor, count: int) -> torch.Tensor:
     """Where the `count` largest values of each row are, in descending order.
 
     score: float [..., keys]
-    returns: int64 [..., min(count, keys)]; the index of a value that is the dtype's minimum may lie
-        beyond the row's end
+    returns: int64 [..., min(count, keys)]; of equal values any comes first; the index of a value
+        that is the dtype's minimum may lie beyond the row's end
     The largest values are in the chunks with the largest maxima, and these chunks are found in the
     same way. So a long row is read once, and about 200 of its values are sorted.
     """
     keys = score.shape[-1]
+    if 2 == count <= keys <= SHORT:
+        return _two_largest(score)
     if keys <= SHORT:
         return _descending(score, torch.arange(keys, device=score.device), min(count, keys))
     chunks = -(-keys // CHUNK)
@@ -87,6 +89,15 @@ def largest(score: torch.Tensor, count: int) -> torch.Tensor:
     chosen = largest(score.unflatten(-1, (CHUNK, chunks)).amax(-2), count)
     candidates = (chosen[..., None] + starts).flatten(-2)
     return _descending(score.gather(-1, candidates), candidates, count)
+
+
+def _two_largest(score):
+    """The same for two of a short row, in a third of the time."""
+    first = score.max(-1, keepdim=True).indices
+    others = score.scatter(-1, first, torch.finfo(score.dtype).min)
+    second = others.max(-1, keepdim=True).indices
+    second = second.where(second != first, 1)  # only the lowest are left, and 0 is the first
+    return torch.cat([first, second], -1)
 
 
 def _descending(values, index, count):

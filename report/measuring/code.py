@@ -47,6 +47,9 @@ NOT_FOLLOWED = (
 SCHEMAS = "datasets/schemas"
 """Folder of the files of schemas, but those of a kind's own."""
 
+MEASURES = "measures/__init__.py"
+"""Takes every file beside it, which it finds by its name."""
+
 DIGITS = 12
 
 
@@ -65,6 +68,11 @@ def measuring_code(kind: str, package: Path = PACKAGE) -> dict[str, str]:
         if name not in modules:
             modules[name] = _python(package, name)
             names += modules[name][1]
+            if name == MEASURES:
+                names += sorted(
+                    path.relative_to(package).as_posix()
+                    for path in (package / name).parent.glob("[!_]*.py")
+                )
     hashes = {name: digest for name, (digest, *_) in modules.items()}
     for path in {path for *_, schemas in modules.values() for path in schemas}:
         hashes[path] = _json(package, path)

@@ -12,7 +12,7 @@ from report.datasets.read.study import StudyData
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import still
-from report.figures.build.find import figure_named, figure_names, own_file
+from report.figures.build.find import figure_named, figure_names, figure_of, own_file
 from report.figures.parts import choices, received, score_terms
 from report.project import enclosing_project
 from report.text import nearest
@@ -78,11 +78,10 @@ class Measurements(Mapping):
 
     @functools.cached_property
     def heads(self) -> "pandas.DataFrame":
-        """A row for each head and source (passage or corpus).
-
-        itself and first_token are fractions of tokens: of those whose largest target is the token
-        itself, or token 0. concentration is how far the largest probability is above the second,
-        on average. rank_… is the head's place in its layer by that measure, 0 the lowest.
+        """A row for each head and source (passage or corpus), and of every measure of
+        `report.measures` and of the publication's own: its mean, rank_… (the head's place in its
+        layer, 0 the lowest), error_… and spread_… (standard error and standard deviation over
+        texts) and even_… (what even attention would give).
         """
         return _frame(self.data.head_statistics)
 
@@ -282,6 +281,7 @@ def figure(
     measurements: Measurements,
     heads: Sequence[tuple[int, int]] = ((0, 0),),
     lines: dict[str, str] | None = None,
+    measure: str | None = None,
     **state: int | str,
 ) -> altair.Chart:
     """A figure of `measure`'s result as an Altair chart, with its data inside.
@@ -292,14 +292,15 @@ def figure(
     heads: for conditions, pairs (layer, head), indices from 0, that get a chart each
     lines: for conditions, those that are compared, dict of name to label; default: the first, and
         the first of those that add a segment to it
+    measure: of `figure("heads", …)`, the measure of heads that it draws, e.g. "entropy"
     state: where its controls stand, e.g. layer=3, head=2; of a figure with several charts also
         which one, e.g. panel=1
     raises: ReportError for an unknown figure, one that these measurements have no data for, or a
         state out of reach
     """
     data, folder = measurements.drawn(heads, lines), _own_figures()
-    known = figure_names(folder)
-    if name not in known:
+    name, known = figure_of(name, measure), figure_names(folder)
+    if name not in known and measure is None:
         near = nearest(name, known)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ReportError(f"unknown figure {name!r}; {hint}{_others(measurements)}")
@@ -326,9 +327,9 @@ def _others(measurements):
 
 
 def _own_figures() -> Path | None:
-    """The folder of figures of the project that the current folder lies in, or None."""
+    """The folder of figures of the project that the current folder lies in; None outside one."""
     project = enclosing_project()
-    return project.figures if project and project.figures.is_dir() else None
+    return project.figures if project else None
 
 
 def _left_out(name: str, folder: Path | None, data: Any) -> str:

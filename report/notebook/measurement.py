@@ -13,13 +13,14 @@ from report.errors import ReportError
 from report.inputs.passages import SUFFIXES, passage_names
 from report.inputs.records import Records, is_file, of_rows
 from report.kinds import folders
+from report.measures import own_files
 from report.measuring.command import named_anywhere
 from report.measuring.kind import SOMEWHERE
 from report.measuring.plan import plans
 from report.measuring.run import MeasuringRun, carry_out, read, say_read
 from report.notebook.frames import Measurements
-from report.project import Project
-from report.study.front_matter import FrontMatter
+from report.project import Project, enclosing_project
+from report.study.front_matter import FrontMatter, kind_of_article
 from report.study.study import Study
 from report.text import nearest
 
@@ -80,6 +81,10 @@ def _front_matter(model, options):
         if near:
             raise ReportError(f"unknown passage {passage!r}; did you mean {near[0]!r}?")
         options = options | {"passage": {"text": passage}}
+    project = enclosing_project()
+    if project and kind_of_article(options) == "passage":
+        files = own_files(project.root / "measures")
+        options = {"measures": [str(path) for path in files]} | options
     about = {"title": NAME, "date": date.today(), "author": NAME, "summary": NAME}
     try:
         wanted = FrontMatter(**about, model=str(model), **options)

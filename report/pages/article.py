@@ -9,7 +9,7 @@ from markupsafe import Markup
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import defaults
-from report.figures.build.find import figure_named, figure_names
+from report.figures.build.find import HEADS, figure_named, figure_names, figure_of
 from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
@@ -56,31 +56,39 @@ class ArticleFigures:
         """What templates may call: dict of name to function."""
         return {name: getattr(self, name) for name in FUNCTIONS}
 
-    def can_draw(self, name: str, data: Data = None) -> bool:
+    def can_draw(self, name: str, data: Data = None, measure: str | None = None) -> bool:
         """`{% if can_draw("attention_breakdown") %}`: whether this model has what it shows."""
-        return not self.left_out(name, data)
+        return not self.left_out(name, data, measure)
 
-    def left_out(self, name: str, data: Data = None) -> str:
+    def left_out(self, name: str, data: Data = None, measure: str | None = None) -> str:
         """`{{ left_out("attention_breakdown") }}`: why it cannot be drawn; "" if it can.
 
-        data: as for `figure`
+        data, measure: as for `figure`
         raises: ReportError if no figure has that name
         """
-        data = data or self.data
+        data, name = data or self.data, figure_of(name, measure)
         return figure_for(name, data, self.figures_folder).left_out(data)
 
     def figure(
-        self, name: str, key: str | None = None, data: Data = None, **state: int | str
+        self,
+        name: str,
+        key: str | None = None,
+        data: Data = None,
+        measure: str | None = None,
+        **state: int | str,
     ) -> Markup | str:
         """`{{ figure("attention_map", layer=3) }}`: the figure, with its controls at a state.
 
         key: what the article calls it, if it places a figure more than once; default: its name
         data: what it is drawn of, if not the article's data
+        measure: of `figure("heads", measure="entropy")`, which draws a measure of all heads; the
+            figure is then called "heads-entropy"
         state: where its controls stand; its page in the gallery lists them, with their values
         returns: its HTML; "" while figures are being counted
         raises: ReportError if no figure has that name, the key cannot be one, it is placed already,
             it cannot be drawn, or the state is out of reach
         """
+        name = figure_of(name, measure)
         key, data = key or name, data or self.data
         if not re.fullmatch(FIGURE, key):
             raise ReportError(
@@ -265,7 +273,7 @@ class ArticleFigures:
 
     def _shows_one_head(self, name):
         # a key is no name of a figure: the figure is placed several times
-        if name not in figure_names(self.figures_folder):
+        if name not in figure_names(self.figures_folder) and not name.startswith(HEADS):
             return False
         figure = figure_for(name, self.data, self.figures_folder)
         if figure.panels or defaults.other_kind(figure, type(self.data)):  # of data of its own
@@ -295,10 +303,9 @@ def figure_for(name: str, data: Data, folder: Path | None = None) -> Figure:
     return figure
 
 
-def own_figures(study: Study) -> Path | None:
-    """The folder `figures/` of an article's publication, or None if it has none."""
-    folder = publication_of(study.template) / "figures"
-    return folder if folder.is_dir() else None
+def own_figures(study: Study) -> Path:
+    """Where an article's publication has figures of its own, a folder that need not be there."""
+    return publication_of(study.template) / "figures"
 
 
 def partial(template: str, folder: Path, **context: object) -> Markup:

@@ -20,7 +20,7 @@ from report.authored.boundary import authored
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import defaults
-from report.figures.build.find import figure_named
+from report.figures.build.find import figure_named, figure_of
 from report.figures.build.per_model import PARAM as MODEL
 from report.figures.parts import target_classes
 from report.figures.parts.choices import Switch
@@ -94,6 +94,10 @@ class _Data(_Unknown):
 
     def __getattr__(self, name):
         return self._plain(self.SOME[name]) if name in self.SOME else super().__getattr__(name)
+
+
+UNKNOWN = object()
+"""An argument that is known only once a page is written."""
 
 
 def check_state(
@@ -406,6 +410,11 @@ def _check_function(prose, name, given, tests):
                 f"{name}({quoted(text)}): the name or key of a figure is a text in quotes, of "
                 "letters, digits, hyphens and underscores."
             )
+    measure = given.get("measure")
+    measure = measure and (prose.constant(measure) or UNKNOWN)
+    if measure is UNKNOWN:  # it is made up while the page is written
+        return
+    figure_name = figure_of(figure_name, measure)
     figure = figure_named(figure_name, prose.figures_folder)
     if name == "figure" and not _mentions(tests, figure_name):
         reason = defaults.other_kind(figure, _drawn_of(prose, given.get("data")))
@@ -441,6 +450,15 @@ def _check_conditions(prose, node, tests):
             raise _unknown("condition", name, prose.conditions)
 
 
+def _placed(prose, given):
+    """What an article calls a figure that it places; None where it is not written down."""
+    name = prose.constant(given.get("key", given.get("name")))
+    if "measure" not in given or "key" in given:
+        return name
+    measure = prose.constant(given["measure"])
+    return name and measure and figure_of(name, measure)
+
+
 def _mentions(tests, word):
     """Whether the conditions that a node stands under say something about a word."""
     constants = [node for test in tests for node in [test, *test.find_all(nodes.Const)]]
@@ -457,11 +475,7 @@ def _check_references(prose):
         and node.node.name in ("figure", "ref", "cover")
         and node.node.name not in prose.values
     ]
-    placed = [
-        prose.constant(given.get("key", given.get("name")))
-        for _, node, given in calls
-        if node.node.name == "figure"
-    ]
+    placed = [_placed(prose, given) for _, node, given in calls if node.node.name == "figure"]
     if None in placed:  # a name is made up while the page is written
         return
     for part, node, given in calls:

@@ -15,8 +15,9 @@ from report.files import meant, require_within
 from report.inputs.passages import SUFFIXES
 from report.inputs.specs import ROW_ENDINGS
 from report.inputs.yaml_lines import blocks, line_of, parse
+from report.measures import own_files
 from report.models.find.names import without_packaged
-from report.study.front_matter import FILES, QUESTIONS, FrontMatter, kind_of_article
+from report.study.front_matter import FILES, QUESTIONS, READ_BY, FrontMatter, kind_of_article
 from report.study.mistakes import explain
 
 MARK = "---"
@@ -180,6 +181,8 @@ def read_study(
     rest = {key: value for key, value in values.items() if key not in instead_of(replaced)}
     root = publication_of(path)
     rest = _from_project(rest, root)
+    if kind in READ_BY["measures"]:
+        rest |= {"measures": _measures(rest.get("measures"), root / "measures")}
     if not real:
         rest = _without_packaged(rest)
     try:
@@ -236,6 +239,17 @@ def _from_project(values, root):
         else value
         for key, value in values.items()
     }
+
+
+def _measures(names, folder):
+    """The files of a publication's own measures, as text; names: of those that are wanted, or None.
+
+    A name without a file stays as it is, and is refused where it is read.
+    """
+    files = {path.stem: str(path) for path in own_files(folder)}
+    if not isinstance(names, list):
+        return [*files.values()] if names is None else names
+    return [files.get(name, str(folder / f"{name}.py")) for name in names if isinstance(name, str)]
 
 
 def _from_publication(key, value, root):

@@ -50,7 +50,7 @@ def test_a_disk_that_is_full_while_measuring(run, options, full_disk):
     assert contents(disk) == before | kept
     for path, content in kept.items():  # sums of finished batches, whole
         assert path.startswith("project/.cache/batches/")
-        assert json.loads(content)["schema"] == "batch/1"
+        assert json.loads(content)["schema"] == "batch/2"
 
 
 def test_a_disk_that_is_full_while_drawing(run, project, options, full_disk):

@@ -4,6 +4,7 @@ One kind of study for each way in which models differ: `study(folder, "rotary")`
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from report.datasets.formats import attention, head_statistics, passage, updates
 from report.datasets.formats.attention_terms import PLACED
 from report.datasets.formats.visible import Visible
 from report.kinds.passage.data import PassageData, PassageModels
+from report.measures import shipped
 
 LENGTH, LAYERS, HEADS = 24, 3, 4
 TEXTS = [" lamp", ",", " <b>bold</b>", "\n", " “", "Ann", " \u202e"]
@@ -36,6 +38,9 @@ class Kind:
     special: tuple = ("front",)
     """Where the tokenizer puts a token: in front, at the end; an encoder's does both."""
 
+
+FIRST = ("itself", "first_token", "concentration")
+"""Measures whose random numbers are drawn first."""
 
 KINDS = {
     "alibi_bias": Kind("falcon", ("content", "bias", "position")),
@@ -81,21 +86,29 @@ def study(folder, kind="alibi_bias"):
     """`PassageData` over datasets of a kind of `KINDS`, written into `folder`."""
     rng, kind = np.random.default_rng(5), (KINDS | OF_WORDS)[kind]
     store.write(folder / "passage.json", encoded_passage(kind))
+    targets = np.zeros((LAYERS, HEADS, LENGTH), int)
     for layer in range(LAYERS):
         largest = []
         for head in range(HEADS):
             shard = one_head(rng, layer, head, kind)
             store.write(folder / "attention" / f"{layer}" / f"{head}.json", shard)
             largest.append(np.reshape(shard["largest_targets"], (LENGTH, 11))[:, 0])
+        targets[layer] = largest
         magnitude = rng.lognormal(-2, 0.5, (HEADS, LENGTH))
         alignment = rng.uniform(-1, 1, (HEADS, LENGTH))
         raw = (2 * magnitude, -alignment) if kind.updates == "effective" else None
         if kind.updates:
             data = updates.encode(layer, magnitude, alignment, np.array(largest), raw)
             store.write(folder / "updates" / f"{layer}.json", data)
-    sources = {name: statistics(rng) for name in ("passage", "corpus")}
-    store.write(folder / "head_statistics.json", head_statistics.encode(sources))
-    store.write(folder / "manifest.json", store.sealed(manifest(kind)))
+    sources = {name: Statistics(rng, targets, kind) for name in ("passage", "corpus")}
+    files = {}
+    for name, measure in shipped().items():
+        if table := head_statistics.encode(measure, sources):
+            file = head_statistics.FILE.format(name)
+            store.write(folder / file, table)
+            content = (folder / file).read_bytes()
+            files[file] = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+    store.write(folder / "manifest.json", store.sealed(manifest(kind) | {"files": files}))
     return PassageData(folder)
 
 
@@ -187,11 +200,32 @@ def every_term(rng, head, position, seen):
     ]
 
 
-def statistics(rng):
-    values = rng.uniform(0, 1, (3, LAYERS, HEADS))
-    return SimpleNamespace(
-        **dict(zip(("itself", "first_token", "concentration"), values, strict=True))
-    )
+class Statistics:
+    """What `HeadStatistics` says, made of random numbers; of neighbours, of the largest targets."""
+
+    def __init__(self, rng, targets, kind):
+        self.values = {name: rng.uniform(0, 1, (LAYERS, HEADS)) for name in FIRST}
+        self.values |= {
+            name: rng.uniform(0, 1, (LAYERS, HEADS))
+            for name in sorted(shipped().keys() - self.values.keys())
+        }
+        steps = targets - np.arange(LENGTH)
+        self.values["previous_token"] = (steps[:, :, 1:] == -1).mean(2)
+        self.values["next_token"] = (steps[:, :, 1:-1] == 1).mean(2)
+        if kind.causal:
+            self.values["next_token"] = np.full((LAYERS, HEADS), np.nan)
+
+    def mean(self, name):
+        return self.values[name]
+
+    def error(self, name):
+        return self.values[name] / 10
+
+    def spread(self, name):
+        return self.values[name] / 2
+
+    def even(self, name):
+        return self.values[name] / 4
 
 
 def added_by(kind):

@@ -8,6 +8,7 @@ import numpy as np
 from report.datasets import store
 from report.datasets.formats import sweep
 from report.kinds.sweep.data import opened
+from report.measures import shipped
 from tests.figures import hand_made
 
 LAYERS, HEADS, SEQUENCES = 3, 4, 5
@@ -68,7 +69,9 @@ def study(folder, kind="whole", of="alibi_bias"):
 def write(folder, number, name, step, heads, at, recipe, kind, of):
     """One model's folder; at: which of the steps its heads are like."""
     path = folder / f"{number:012x}"
-    habits = sweep.encode(statistics(at, heads), repetition(at, heads, kind.learns))
+    habits = sweep.encode(
+        statistics(at, heads), repetition(at, heads, kind.learns), shipped().values()
+    )
     store.write(path / sweep.FILE, habits)
     manifest = hand_made.manifest((hand_made.KINDS | hand_made.OF_WORDS)[of])
     model = {"name": name, "num_attention_heads": heads, "training_step": step}
@@ -103,8 +106,11 @@ def statistics(at, heads):
     previous = np.full((LAYERS, heads), 0.1)
     previous[1, 0] = 0.6 if at == 4 else 0.2
     itself = np.full((LAYERS, heads), 0.05)
+    values = {"first_token": first, "previous_token": previous, "itself": itself}
     return SimpleNamespace(
-        first_token=first, previous_token=previous, itself=itself, concentration=itself
+        mean=lambda name: values.get(name, np.full((LAYERS, heads), 0.07)),
+        error=lambda name: np.full((LAYERS, heads), 0.01),
+        even=lambda name: np.full((LAYERS, heads), 0.02),
     )
 
 

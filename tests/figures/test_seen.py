@@ -169,7 +169,7 @@ def statistics(values):
     layers, heads = values.shape
     columns = {"source": np.full(values.size, "corpus")}
     columns |= {name: values.ravel() for name in ("itself", "first_token", "concentration")}
-    return SimpleNamespace(layers=layers, heads=heads, head_statistics=columns)
+    return SimpleNamespace(layers=layers, heads=heads, measured=lambda name: columns)
 
 
 def test_sorted_heads_name_the_first_the_middle_and_the_layers():

@@ -129,10 +129,10 @@ def test_a_chat_template_is_owned_up_to(written, monkeypatch):
     assert "is put in front of every text" not in text
 
 
-def few_heads_look_at_it(rng):
-    values = rng.uniform(0, 0.004, (3, hand_made.LAYERS, hand_made.HEADS))
-    names = ("itself", "first_token", "concentration")
-    return SimpleNamespace(**dict(zip(names, values, strict=True)))
+class FewHeadsLookAtIt(hand_made.Statistics):
+    def mean(self, name):
+        values = super().mean(name)
+        return values / 250 if name in hand_made.FIRST else values
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def even(monkeypatch):
         ]
 
     monkeypatch.setattr(hand_made, "every_term", no_term)
-    monkeypatch.setattr(hand_made, "statistics", few_heads_look_at_it)
+    monkeypatch.setattr(hand_made, "Statistics", FewHeadsLookAtIt)
 
 
 @pytest.mark.parametrize("kind", ["content", "encoder", "sink", "window"])
@@ -208,14 +208,15 @@ def test_what_is_found_names_what_it_was_found_in(written):
 
 
 def test_heads_whose_largest_target_hardly_leads_are_counted(written, monkeypatch):
-    def narrow(rng):
-        values = np.full((3, hand_made.LAYERS, hand_made.HEADS), 0.6)
-        values[2] = 0.3
-        values[2, 0] = 0.01  # of concentration
-        names = ("itself", "first_token", "concentration")
-        return SimpleNamespace(**dict(zip(names, values, strict=True)))
+    class Narrow(hand_made.Statistics):
+        def mean(self, name):
+            values = np.full((hand_made.LAYERS, hand_made.HEADS), 0.6)
+            if name == "concentration":
+                values[:] = 0.3
+                values[0] = 0.01
+            return values if name in hand_made.FIRST else super().mean(name)
 
-    monkeypatch.setattr(hand_made, "statistics", narrow)
+    monkeypatch.setattr(hand_made, "Statistics", Narrow)
     text, _ = written("content")
     hardly = "the top target of the average head hardly leads the second"
     assert f"In layer 0, {hardly}: by a probability of 0.01" in text

@@ -60,9 +60,9 @@ def every_dataset(where, prediction):
     told = provenance(study, open_study([where / "passage"]))
     found["provenance/1"] = store.check(told, "made")
     values = np.arange(12).reshape(3, 4)
-    sums = ("itself_rows", "first_token_rows", "difference_units", "previous_token_rows")
-    tally = Tally(HeadStatistics(**dict.fromkeys(sums, values), rows=40, texts=3), 43, 1)
-    found["batch/1"] = store.check(tally.as_json(), "made")
+    sums = {"itself": np.stack([values] * 6).astype(object)}
+    tally = Tally(HeadStatistics(3, 4, sums, rows=40, texts=3), 43, 1)
+    found["batch/2"] = store.check(tally.as_json(), "made")
     effects = {"heads": values / 7, "feed_forward": values[:, 0] / 3, "attention_bias": np.zeros(3)}
     rows = EffectRows(
         {0: effects | {"logit": np.float64(1 / 3), "first": np.float64(1)}}, tokens=14

@@ -1,4 +1,4 @@
-"""How every head spreads its attention, layer by layer."""
+"""A measure of every head, over a passage and over many texts: one small table a measure."""
 
 from __future__ import annotations
 
@@ -8,52 +8,55 @@ import numpy as np
 
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
+from report.measures import Measure
 
 if TYPE_CHECKING:
     from report.measurements.head_statistics import HeadStatistics
 
-MEASURES = {
-    "itself": ("fraction of tokens whose largest target is the token itself", "0 to 1"),
-    "first_token": ("fraction of tokens whose largest target is token 0", "0 to 1"),
-    "concentration": (
-        "mean difference of the largest and the second largest probability of a token",
-        "0 to 1",
-    ),
-}
-"""Measure -> (description, unit); all leave out token 0, which can only attend to itself."""
+FILE = "heads/{}.json"
+"""Address of a measure's table; {}: its name."""
 
 STEP = 0.0001
 
 
-def encode(sources: dict[str, HeadStatistics]) -> dict:
-    """The table/1 dataset of all heads; sources: by name, "passage" and "corpus"."""
-    columns = {"source": [], "layer": [], "head": []}
-    columns |= {name: [] for name in MEASURES} | {f"rank_{name}": [] for name in MEASURES}
-    for source, statistics in sources.items():
-        layers, heads = np.shape(statistics.itself)
-        layer, head = np.divmod(np.arange(layers * heads), heads)
-        columns["source"] += [source] * len(layer)
-        columns["layer"] += layer.tolist()
-        columns["head"] += head.tolist()
-        for name in MEASURES:
-            values = np.asarray(getattr(statistics, name))
-            columns[name] += values.ravel().tolist()
-            columns[f"rank_{name}"] += ranks(values).ravel().tolist()
-    described = {
-        "source": Column("texts the row was measured on", "passage or corpus", columns["source"]),
-        "layer": Column("layer, in the model's order", "index from 0", columns["layer"]),
-        "head": Column("head, in the model's order", "index from 0", columns["head"]),
+def encode(measure: Measure, sources: dict[str, HeadStatistics]) -> dict | None:
+    """The table/1 dataset of a measure: "heads", a row for each head and source.
+
+    sources: name, "passage" and "corpus", to its `HeadStatistics`
+    returns: None where the measure applies to no row of any head
+    """
+    name, shapes = measure.name, [statistics.mean(measure.name) for statistics in sources.values()]
+    if all(np.isnan(values).all() for values in shapes):
+        return None
+    layers, heads = shapes[0].shape
+    layer, head = np.divmod(np.arange(layers * heads), heads)
+    unit = measure.unit
+
+    def joined(of):
+        return np.concatenate([np.ravel(of(statistics)) for statistics in sources.values()])
+
+    texts = "texts the row was measured on"
+    off = "standard error of the mean over texts; unknown for one text"
+    spread = "standard deviation over texts, weighted by their tokens; unknown for one text"
+    even = "the same measure of even attention over what is visible"
+    rank = f"place of the head when its layer is sorted by {name}"
+    columns = {
+        "source": Column(texts, " or ".join(sources), np.repeat([*sources], len(layer)).tolist()),
+        "layer": Column("layer, in the model's order", "index from 0", [*layer] * len(sources)),
+        "head": Column("head, in the model's order", "index from 0", [*head] * len(sources)),
+        name: Column(measure.shows, unit, joined(lambda of: of.mean(name)), STEP),
+        f"rank_{name}": Column(rank, "0 = smallest value", joined(lambda of: ranks(of.mean(name)))),
+        f"error_{name}": Column(off, unit, joined(lambda of: of.error(name)), STEP),
+        f"spread_{name}": Column(spread, unit, joined(lambda of: of.spread(name)), STEP),
+        f"even_{name}": Column(even, unit, joined(lambda of: of.even(name)), STEP),
     }
-    for name, (description, unit) in MEASURES.items():
-        described[name] = Column(description, unit, columns[name], STEP)
-        described[f"rank_{name}"] = Column(
-            f"place of the head when its layer is sorted by {name}",
-            "0 = smallest value",
-            columns[f"rank_{name}"],
-        )
-    return columnar.encode({"heads": described})
+    return columnar.encode({"heads": columns})
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
-    """Place of each head within its layer, int [layer, head], 0 = smallest; ties by head index."""
-    return np.argsort(np.argsort(values, axis=1, kind="stable"), axis=1, kind="stable")
+    """Place of each head within its layer, int [layer, head], 0 = smallest; ties by head index.
+
+    A head without a number comes first.
+    """
+    known = np.where(np.isnan(values), -np.inf, values)
+    return np.argsort(np.argsort(known, axis=1, kind="stable"), axis=1, kind="stable")

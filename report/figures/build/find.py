@@ -8,14 +8,20 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from report import measures
 from report.authored.boundary import authored
 from report.errors import ReportError
 from report.figures.build import defaults
+from report.figures.parts import head_sorted
 from report.figures.parts.figure import Figure
 from report.files import meant, read_bytes
 from report.text import nearest
 
 FIGURES = Path(__file__).parents[1]
+
+HEADS = "heads"
+"""`figure("heads", measure="…")` draws a measure of heads, one that ships or one of a publication's
+own, as sorted lines and as a map; the figure's name is then "heads-…"."""
 
 CONSTANTS = ("aspect", "phone_aspect", "columns", "of_models", "paints_pixels")
 """Fields of a `Figure` that a plain module sets by a constant: its name in capitals."""
@@ -40,6 +46,8 @@ def figure_named(name: str, own: Path | None = None) -> Figure:
     own: folder of the publication's own figures, or None
     raises: ReportError listing the known figures, or saying what is wrong with the file
     """
+    if name.startswith(f"{HEADS}-"):
+        return _of_measure(name, own)
     known = figure_names(own)
     if name not in known:
         near = nearest(name, known)
@@ -47,6 +55,34 @@ def figure_named(name: str, own: Path | None = None) -> Figure:
         raise ReportError(f"unknown figure {name!r}; {hint}known: {', '.join(known)}.")
     path = own_file(name, own)
     return _own(name, path, path.stat().st_mtime_ns) if path else _shipped(name)
+
+
+def figure_of(name: str, measure: str | None = None) -> str:
+    """The name of a figure: of `HEADS` and a measure that of the figure of this measure.
+
+    raises: ReportError for `HEADS` without a measure, or a measure with another figure
+    """
+    if measure is None and name != HEADS:
+        return name
+    if name != HEADS or not isinstance(measure, str):
+        raise ReportError(
+            f'figure("{HEADS}", measure="…") draws a measure of heads; '
+            + (f"{name!r} takes none." if name != HEADS else "name one.")
+        )
+    return f"{HEADS}-{measure}"
+
+
+def _of_measure(name, own):
+    """The figure of a measure, by the name that `figure_of` gives it."""
+    known = measures.known(_own_measures(own))
+    measure = known[measures.named(name.removeprefix(f"{HEADS}-"), known)]
+    figure = replace(head_sorted.figure(measure), name=name)
+    return defaults.completed(figure, Path(measure.file))
+
+
+def _own_measures(own):
+    """The measures of a publication's own; own: its folder of figures."""
+    return measures.own_measures(measures.own_files(own.parent / "measures")) if own else ()
 
 
 def figure_names(own: Path | None = None) -> list[str]:

@@ -1,22 +1,20 @@
-"""The figures of a measure of heads in the dataset "heads": attending_to_itself,
-attending_to_first_token and attention_concentration, as sorted lines or as a map.
+"""The figure of a measure of heads, as sorted lines or as a map.
 
 The map has a column a layer and a row a head; the colour is the value, on the scale of the lines.
 It stands beside them where a page has room; elsewhere a switch says which of the two is seen.
 """
 
-from dataclasses import dataclass
-
 import altair
 import numpy as np
 
+from report.datasets.formats.head_statistics import FILE
 from report.figures.parts import choices, grid, marking, rank_lines, theme, updates
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Figure, of_other
 from report.figures.parts.heads import LEAD, largest
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData
-from report.text import number, percent
+from report.measures import Measure
 
 PARAM = "view"
 VIEWS = {"lines": "sorted lines", "map": "map of heads"}
@@ -135,45 +133,21 @@ LEAST_BETWEEN_LAYERS = 0.01
 SOURCES = {"passage": "this passage", "corpus": "many texts"}
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A measure of heads, and the words for it."""
-
-    column: str
-    """Of the table "heads"."""
-    title: str
-    counted: str
-    """What is counted, the first sentence of the caption."""
-    axis: str
-    """Title of the vertical axis, with its unit."""
-    number: str
-    """Format of a value, for d3 and for Python: ".1%"."""
-    described: str
-    """What is drawn, the beginning of the alt text."""
-    does: str
-    """What a head with much of it does: a sentence with {head} and {value}, without its full
-    stop."""
-
-    def written(self, value: float) -> str:
-        """A value in a sentence."""
-        return percent(value) if "%" in self.number else number(value)
-
-
-def figure(shows: str, measure: Measure) -> Figure:
-    """The figure of one measure."""
+def figure(measure: Measure, shows: str = "") -> Figure:
+    """The figure of one measure; shows: default: what the measure is."""
     return Figure(
-        shows=shows,
+        shows=shows or measure.shows,
         of=(PassageData,),
         title=lambda data: measure.title,
         caption=lambda data: _caption(data, measure),
         use=use,
-        left_out=lambda data: of_other(data, "passage"),
+        left_out=lambda data: _left_out(data, measure),
         controls=controls,
         panels=lambda data: TITLES,
         columns=COLUMNS,
         boxes=lambda data: boxes(),
         chart=lambda data, panel=0, **state: _chart(data, measure, panel, state),
-        rows=rows,
+        rows=lambda data, panel=0, **state: _rows(data, measure, state),
         alt=lambda data, panel=0, **state: _alt(data, measure, panel, state),
         seen=lambda data, **state: _seen(data, measure, state),
     )
@@ -209,25 +183,36 @@ def use(data: PassageData) -> str:
     )
 
 
+def _left_out(data, measure):
+    if reason := of_other(data, "passage"):
+        return reason
+    if measure.name in data.measures:
+        return ""
+    return (
+        f"The measure {measure.name!r} was not taken: it does not apply to this model, or came "
+        "after the datasets were measured."
+    )
+
+
 def _chart(data, measure, panel, state):
     at = choices.at_state(controls(data), state)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
-    rank = f"rank_{measure.column}"
+    rank = f"rank_{measure.name}"
     tooltip = [
         altair.Tooltip(f"{rank}:Q", title="rank (0 = lowest)"),
         altair.Tooltip("layer:Q", title="layer"),
-        altair.Tooltip(f"{measure.column}:Q", title="value", format=measure.number),
+        altair.Tooltip(f"{measure.name}:Q", title="value", format=measure.number),
         altair.Tooltip("named:N", title="real head"),
     ]
     if panel == 0:
         drawn = _lines(data, measure, heads, rank, tooltip)
     else:
         most = _most(data, measure)
-        drawn = layers(data, heads, measure.column, most, measure.number, tooltip)
+        drawn = layers(data, heads, measure.name, most, measure.number, tooltip)
     sorted_ = "heads sorted" if panel == 0 else "a map of heads"
     return theme.frame(
         drawn,
-        theme.Source("head_statistics.json", "tables", ["heads"]),
+        theme.Source(FILE.format(measure.name), "tables", ["heads"]),
         description=f"{measure.title}: {measure.axis}, by layer, {sorted_}",
         controls=at,
         shows={"heads": [["source", "=", "{source}"]]},
@@ -249,34 +234,34 @@ def _lines(data, measure, heads, rank, tooltip):
 
 def _most(data, measure):
     """The largest value, on the passage and in the corpus."""
-    return max(float(data.head_statistics[measure.column].max()), 0.05)
+    return max(float(np.nanmax(data.measured(measure.name)[measure.name])), 0.05)
 
 
 def _y(data, measure):
     looks = {"format": ".0%" if "%" in measure.number else ".2~f", "tickCount": 6}
     return (
-        altair.Y(f"{measure.column}:Q", title=measure.axis)
+        altair.Y(f"{measure.name}:Q", title=measure.axis)
         .scale(domain=[0, _most(data, measure) * 1.1], nice=False)  # room for a name
         .axis(**looks)
     )
 
 
-def rows(data: PassageData, panel: int = 0, **state: str) -> dict[str, list[dict]]:
-    """The table "heads" as a list of dicts, of both panels, for both sources whatever the state."""
+def _rows(data, measure, state):
+    """The table "heads" of both panels, for both sources whatever the state."""
     choices.at_state(controls(data), state)
-    return {"heads": theme.records(data.head_statistics)}
+    return {"heads": theme.records(data.measured(measure.name))}
 
 
 def _alt(data, measure, panel, state):
     """The head and the layer with the largest value, and the median."""
     source = choices.values(controls(data), state)["source"]
-    table = data.head_statistics
+    table = data.measured(measure.name)
     here = table["source"] == source
-    values = table[measure.column]
+    values = table[measure.name]
     best = np.argmax(np.where(here, values, -1))
     how = f"with the {data.heads} heads of each layer sorted" if panel == 0 else "a cell a head"
     return (
-        f"{measure.described}, by layer, {how}, over {SOURCES[source]}. The largest value is "
+        f"{measure.alt}, by layer, {how}, over {SOURCES[source]}. The largest value is "
         f"{values[best]:{measure.number}}, head {table['head'][best]} of layer "
         f"{table['layer'][best]}; the median of all heads is "
         f"{np.median(values[here]):{measure.number}}."
@@ -286,8 +271,8 @@ def _alt(data, measure, panel, state):
 def _seen(data, measure, state):
     """The head with the largest value, what half of all heads stay below, and how layers differ."""
     source = choices.values(controls(data), state)["source"]
-    table, written = data.head_statistics, measure.written
-    values = table[measure.column][table["source"] == source].reshape(data.layers, data.heads)
+    table, written = data.measured(measure.name), measure.written
+    values = table[measure.name][table["source"] == source].reshape(data.layers, data.heads)
     top = largest(values)
     if values.size > 1 and not values.any():
         return f"For all {values.size} heads, this is {written(0.0)}."

@@ -68,7 +68,8 @@ def head_label(layer: int, head: int) -> str:
 
 
 def largest(values: np.ndarray) -> Head:
-    """The head with the largest of values [layer, head]."""
+    """The head with the largest of values [layer, head]; NaN is no value."""
+    values = np.where(np.isnan(values), -np.inf, values)
     layer, head = np.unravel_index(np.argmax(values), values.shape)
     *others, value = np.sort(values, axis=None).tolist()
     leads = not others or value - others[-1] >= LEAD * abs(value) > 0

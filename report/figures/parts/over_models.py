@@ -8,18 +8,18 @@ import numpy as np
 
 from report.figures.parts import theme
 from report.kinds.sweep.data import ModelHabits, SweepData
+from report.measures import shipped
 
-HABITS = {
-    "first_token": "the first token",
-    "previous_token": "the token before",
+OFTEN = ("first_token", "previous_token")
+"""Measures that count tokens; the others are means of probabilities on random tokens."""
+
+HABITS = {name: shipped()[name].looks_at for name in OFTEN} | {
     "previous_random": "the token before, among random ones",
     "induction": "what came next last time",
 }
 """Measures of a head -> what heads with a high value look at."""
 
-AXES = {
-    "first_token": "share of tokens attending most to token 0",
-    "previous_token": "share of tokens attending most to the token before",
+AXES = {name: shipped()[name].axis for name in OFTEN} | {
     "previous_random": "mean probability on the token before",
     "induction": "induction score (mean probability)",
 }
@@ -30,9 +30,6 @@ COLOURS = {
     for habit in HABITS
 }
 """Measures of a head -> (colour on light, colour on dark)."""
-
-OFTEN = ("first_token", "previous_token")
-"""Measures that count tokens; the others are means of probabilities."""
 
 ROWS = "rows/all.json"
 """Address of the rows of a figure whose controls choose among them in the page."""

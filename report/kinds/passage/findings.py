@@ -10,8 +10,6 @@ import functools
 import numpy as np
 
 from report.datasets.formats.attention_terms import PLACED
-from report.datasets.formats.head_statistics import MEASURES
-from report.errors import ReportError
 from report.figures import alignment_vs_magnitude
 from report.figures.parts import score_terms
 from report.figures.parts.heads import Head, MagnitudeRatio, largest
@@ -200,8 +198,8 @@ TIMES_EVEN = {"habit": 4, "sink": 2}
 """How many times the share of uniform attention a habit or a sink must have. A habit needs more,
 since a passage has only one example of it a token; a sink is an average of probabilities."""
 
-NEIGHBOURS = {"previous_token": -1, "next_token": 1}
-"""Targets that only a passage is asked for -> how far they are from the current token."""
+NEIGHBOURS = ("previous_token", "next_token")
+"""Measures of how often a neighbour is the top target; no decoder has the last."""
 
 
 def context(data: PassageData | PassageModels) -> dict:
@@ -237,21 +235,27 @@ class Findings(UpdateFindings):
     """If the top target is ahead of the second by less (mean probability), it hardly leads."""
 
     def values(self, measure: str, source: str = "corpus") -> np.ndarray:
-        """A measure of every head, float [layer, head].
+        """A measure of every head, float [layer, head]; NaN for a head that it does not apply to.
 
-        measure: itself, first_token, concentration, previous_token or next_token. The last two are
-            the fraction of the passage's tokens whose top target is the token before or after,
-            of those that have one
-        source: "passage" or "corpus"; previous_token and next_token are always of the passage
-        raises: ReportError for an unknown measure
+        measure: one of `data.measures`: those that ship and the publication's own, see "Measures"
+        source: "passage" or "corpus"
+        raises: ReportError for a measure that was not taken
         """
-        if measure in NEIGHBOURS:
-            return self._neighbour(NEIGHBOURS[measure])
-        if measure not in MEASURES:
-            known = ", ".join([*MEASURES, *NEIGHBOURS])
-            raise ReportError(f"unknown measure {measure!r}; known: {known}.")
-        table = self.data.head_statistics
+        table = self.data.measured(measure)
         return table[measure][table["source"] == source].reshape(self.data.layers, self.data.heads)
+
+    def control(self, measure: str, source: str = "corpus") -> np.ndarray:
+        """The same of even attention over what is visible, float [layer, head]."""
+        return self._beside("even", measure, source)
+
+    def error(self, measure: str, source: str = "corpus") -> np.ndarray:
+        """Standard error of the mean over texts, float [layer, head]; NaN for a single text."""
+        return self._beside("error", measure, source)
+
+    def _beside(self, what, measure, source):
+        table = self.data.measured(measure)
+        values = table[f"{what}_{measure}"][table["source"] == source]
+        return values.reshape(self.data.layers, self.data.heads)
 
     def strongest(self, measure: str, source: str = "corpus") -> Head:
         """The `Head` with the largest value of a measure."""
@@ -264,12 +268,18 @@ class Findings(UpdateFindings):
         The one that looks most at a neighbour, if that is a habit; else the one that looks most at
         the first token, if it does so for a tenth of the tokens; else the most decided one.
         """
-        sides = [(measure, self.strongest(measure)) for measure in NEIGHBOURS]
-        measure, head = max(sides, key=lambda side: side[1].value)
-        if self.is_habit(head, measure):
+        head = self.strongest(self.neighbour, "passage")
+        if self.is_habit(head, self.neighbour):
             return head
         firsts = self.strongest("first_token")
         return firsts if firsts.value >= 0.1 else self.strongest("concentration")
+
+    @functools.cached_property
+    def neighbour(self) -> str:
+        """The measure of the neighbour that a head of the passage looks at most: previous_token or
+        next_token."""
+        there = [measure for measure in NEIGHBOURS if measure in self.data.measures]
+        return max(there, key=lambda measure: self.strongest(measure, "passage").value)
 
     @property
     def least_one_sided(self) -> Head:
@@ -278,8 +288,11 @@ class Findings(UpdateFindings):
         value: the fraction of tokens whose top target is of another kind than the commonest; kinds
             are the token itself, the first token, and both neighbours
         """
-        kinds = [self.values(kind, "passage") for kind in ("itself", "first_token", *NEIGHBOURS)]
-        return largest(1 - np.max(kinds, axis=0))
+        kinds = [
+            kind for kind in ("itself", "first_token", *NEIGHBOURS) if kind in self.data.measures
+        ]
+        values = [self.values(kind, "passage") for kind in kinds]
+        return largest(1 - np.nanmax(values, axis=0))
 
     @property
     def choosing(self) -> list[str]:
@@ -301,8 +314,12 @@ class Findings(UpdateFindings):
         return int((reach & (self.values("concentration", source) < self.least_lead)).sum())
 
     def layer_means(self, measure: str, source: str = "corpus") -> list[float]:
-        """Mean over the heads of every layer."""
-        return self.values(measure, source).mean(1).tolist()
+        """Mean over the heads of every layer; NaN where a measure applies to none."""
+        values = self.values(measure, source)
+        known = ~np.isnan(values)
+        number = np.maximum(known.sum(1), 1)
+        means = np.where(known, values, 0).sum(1) / number
+        return np.where(known.any(1), means, np.nan).tolist()
 
     def hardly_leading(self, source: str = "corpus") -> list[int]:
         """The first layers in which, on average over heads, the top target hardly leads: all
@@ -409,7 +426,7 @@ class Findings(UpdateFindings):
         measure: previous_token or next_token
         returns: bool [layer, head]
         """
-        return self.values(measure) >= self._least_habit(measure)
+        return self.values(measure, "passage") >= self._least_habit(measure)
 
     def beyond_even(self, target: str, least: float, mean: bool = False) -> np.ndarray | bool:
         """Heads that give a target of `mean_probability` much more than uniform attention would.
@@ -472,11 +489,6 @@ class Findings(UpdateFindings):
 
     def _least_habit(self, measure):
         return np.maximum(0.5, TIMES_EVEN["habit"] * self.even_attention[measure])
-
-    def _neighbour(self, step):
-        target = self.attention["largest_target"]
-        at = target == np.arange(self.data.length) + step
-        return (at[:, :, 1:] if step < 0 else at[:, :, :-1]).mean(2)
 
     @functools.cached_property
     def predicted(self) -> PredictedFindings | None:

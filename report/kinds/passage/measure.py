@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from report import measures
 from report.datasets.formats import fields, head_statistics, updates
 from report.datasets.formats import passage as of_tokens
 from report.datasets.write.attention import attention_datasets, write_attention, written
@@ -16,6 +17,7 @@ from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
 from report.kinds.prediction import measure as predicted
+from report.measures import OwnMeasure, known, own_measures
 from report.measuring import kept_heads
 from report.measuring.forecast import beyond, needs, reads, size, writes
 from report.measuring.key import hashed
@@ -52,6 +54,8 @@ class Inputs:
     they are not."""
     heads: int | None = None
     """How many heads of each layer are kept, from the first; None: all."""
+    measures: Sequence[OwnMeasure] = ()
+    """Measures of the publication's own."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ class Measured:
     corpus: HeadStatistics
     prediction: predicted.Measured | None
     """What heads do to its next tokens."""
+    measures: Sequence[OwnMeasure] = ()
+    """Of the publication's own."""
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
@@ -84,7 +90,7 @@ def inputs(wanted: FrontMatter) -> Inputs:
     texts = corpora.specified(wanted.corpus) if wanted.corpus else corpora.shipped(corpus())
     effects = wanted.predict and wanted.heads is None  # of a part of the heads they are no sum
     means = [text.text for text in corpus()[: predicted.MEANS_OF]] if effects else []
-    rest = wanted.chat, tuple(means), wanted.heads
+    rest = wanted.chat, tuple(means), wanted.heads, own_measures(wanted.measures or ())
     named = wanted.passage
     if not isinstance(named, str):
         return Inputs(rows.specified(named), texts, "", *rest)
@@ -107,6 +113,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
         "chat": inputs.chat,
         **kept_heads.parts(inputs.heads),
         **({"predict": hashed(list(inputs.means_of))} if inputs.means_of else {}),
+        **measures.parts(inputs.measures, before),
     }
 
 
@@ -162,18 +169,20 @@ def measure_batch(
     longest = max(map(len, [passage_ids or [], *ids]))
     if piece.per_model and (said := beyond(loaded.identity, longest)):
         announce(said)
+    taken = [*known(inputs.measures).values()]
     with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
         kept_heads.require(loaded, inputs.heads)
         total, done, measurement = len(ids) + bool(read), 0, None
         progress("Measuring", 0, total)
         if read and not reads_layer_by_layer(loaded):  # first, as it decides on the size
-            measurement, done, passage_ids = measure_passage(loaded, passage_ids), 1, None
-            measurement = kept_heads.of(measurement, inputs.heads)
+            whole = measure_passage(loaded, passage_ids, measures=taken)
+            measurement, done, passage_ids = kept_heads.of(whole, inputs.heads), 1, None
             progress("Measuring", 1, total)
             announce(writes(loaded.identity["name"], _size(measurement)))
+        steps = {"progress": lambda n, _: progress("Measuring", done + n, total)}
         together, statistics = measure_texts(
-            loaded, ids, passage_ids, lambda n, _: progress("Measuring", done + n, total), failed
+            loaded, ids, passage_ids, failed=failed, measures=taken, **steps
         )
     tally = Tally(
         statistics,
@@ -246,14 +255,15 @@ def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict
             "every text of the corpus is longer than the model takes, or has fewer than 2 tokens; "
             "the statistics over many texts need others, or a model with a larger context"
         )
-    about = {"title": inputs.corpus.title} if inputs.corpus.title else {}
+    titled = {"title": inputs.corpus.title} if inputs.corpus.title else {}
     prediction, facts = own.prediction or (None, None)
     of_texts = kept_heads.of(tally.statistics, inputs.heads)
-    measured = Measured(inputs.passage, own.tokens, own.measurement, of_texts, prediction)
+    about = inputs.passage, own.tokens, own.measurement
+    measured = Measured(*about, of_texts, prediction, inputs.measures)
     return measured, {
         **kept_heads.told(inputs.heads),
         "token_ids_sha256": own.token_ids_sha256,
-        "corpus": about
+        "corpus": titled
         | {
             "texts": tally.statistics.texts,
             "tokens": tally.tokens,
@@ -272,7 +282,9 @@ def write(files: Folder, measured: Measured, progress: Step) -> dict:
     measurement = measured.measurement
     files.write("passage.json", of_tokens.encode(measured.passage, measured.tokens))
     sources = {"passage": measurement.statistics, "corpus": measured.corpus}
-    files.write("head_statistics.json", head_statistics.encode(sources))
+    for name, measure in known(measured.measures).items():
+        if table := head_statistics.encode(measure, sources):
+            files.write(head_statistics.FILE.format(name), table)
     if measurement.magnitude is not None:
         for layer in range(len(measurement.magnitude)):
             files.write(f"updates/{layer}.json", layer_updates(measurement, layer))

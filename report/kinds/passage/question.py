@@ -29,6 +29,9 @@ class Keys(BaseModel):
     heads: Annotated[int | None, BeforeValidator(number_of_heads)] = None
     """The first heads of each layer to keep: a number, a range from 0, or all; default: all. The
     others work in the model as they do, but pages and datasets are without them."""
+    measures: list[str] | None = None
+    """Measures of the publication's own that are taken besides those that ship: names of files in
+    its folder `measures/`; default: all of them."""
 
 
 QUESTION = Question(
@@ -41,6 +44,7 @@ QUESTION = Question(
     changes={
         "passage": "the passage changed",
         "corpus": "the corpus changed",
+        "measures": "the publication's own measures changed",
         "predict": "whether its predictions are measured changed",
     },
     inside={"passage": (PassageSpec, "passage"), "corpus": (CorpusSpec, "corpus")},

@@ -14,7 +14,7 @@ import numpy as np
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar, sweep
 from report.datasets.read.model import ModelData
-from report.errors import ReportError
+from report.measures import named, shipped
 
 STEP = re.compile(r"(?:step|checkpoint|ckpt|iter)[a-z]*[-_ ]?(\d+)", re.IGNORECASE)
 """A training step in the name of a revision or a folder: "step1000", "checkpoint-500"."""
@@ -106,26 +106,31 @@ class ModelHabits(ModelData):
     def _habits(self):
         heads = columnar.decode(self._read(sweep.FILE)).get("heads", {})
         wanted = self.layers * self.heads
-        wrong = [name for name in sweep.MEASURES if len(heads.get(name, ())) != wanted]
-        wrong = wrong or [
-            name for name in sweep.MEASURES if not ((heads[name] >= 0) & (heads[name] <= 1)).all()
-        ]
-        if wrong:
-            raise damaged(
-                f"{self.path / sweep.FILE}: {wrong[0]!r} is not a number from 0 to 1 for each of "
-                f"{wanted} heads"
-            )
+        shares = [*sweep.REPEATED, *(m.name for m in shipped().values() if m.range == (0, 1))]
+        for name in {*sweep.REPEATED, *heads}:
+            values = heads.get(name, np.zeros(0))
+            outside = name in shares and ((values < 0) | (values > 1)).any()
+            if len(values) != wanted or outside:
+                raise damaged(
+                    f"{self.path / sweep.FILE}: {name!r} is not a number from 0 to 1 for each of "
+                    f"{wanted} heads"
+                )
         return heads
 
-    def habit(self, measure: str) -> np.ndarray:
-        """One measure of every head, float [layer, head], in [0, 1].
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures that were taken, sorted."""
+        places, beside = ("layer", "head"), ("error_", "even_")
+        return sorted(n for n in self._habits if n not in places and not n.startswith(beside))
 
-        measure: a key of `report.datasets.formats.sweep.MEASURES`
+    def habit(self, measure: str) -> np.ndarray:
+        """One measure of every head, float [layer, head].
+
+        measure: one of `measures`: of `report.measures` and the publication's own over the corpus,
+            and those of `report.datasets.formats.sweep.REPEATED` on random tokens
         raises: ReportError for any other, or if the dataset is missing or damaged
         """
-        if measure not in sweep.MEASURES:
-            known = ", ".join(sweep.MEASURES)
-            raise ReportError(f"unknown measure {measure!r}; measured are: {known}.")
+        measure = named(measure, self.measures)
         return self._habits[measure].reshape(self.layers, self.heads)
 
 

@@ -45,7 +45,7 @@ class Shared:
 class Findings:
     """Numbers of a sweep, computed from its datasets when they are asked for.
 
-    measure: a key of `report.datasets.formats.sweep.MEASURES`
+    measure: one of `ModelHabits.measures`
     model: `ModelHabits`, default: the last checkpoint of the training
     """
 

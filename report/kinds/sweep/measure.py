@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from report import measures
 from report.datasets.formats.sweep import FILE, about_bytes, encode
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs.passages import Passage, corpus
+from report.measures import OwnMeasure, known, own_measures
 from report.measuring.forecast import needs, reads, writes
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
@@ -31,6 +33,8 @@ class Inputs:
     """What is read."""
 
     corpus: Sequence[Passage]
+    measures: Sequence[OwnMeasure] = ()
+    """Measures of the publication's own."""
 
 
 @dataclass(frozen=True)
@@ -40,16 +44,19 @@ class Measured:
     corpus: HeadStatistics
     repetition: Repetition
     """Random tokens said twice."""
+    measures: Sequence[OwnMeasure] = ()
+    """Of the publication's own."""
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
     """The corpus that ships with the project."""
-    return Inputs(corpus())
+    return Inputs(corpus(), own_measures(wanted.measures or ()))
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on."""
-    return {"corpus": hashed([text.text for text in inputs.corpus])}
+    texts = hashed([text.text for text in inputs.corpus])
+    return {"corpus": texts, **measures.parts(inputs.measures, before)}
 
 
 def words(inputs: Inputs) -> list[str]:
@@ -81,14 +88,18 @@ def measure(
     name = loaded.identity["name"]
     logits = max(map(len, texts)) if predicts(loaded) else 0
     announce(reads(name, what, times * tokens, passes) + needs(loaded, tokens, logits=logits))
-    announce(writes(name, about_bytes(loaded.measured_layers, loaded.structure[0].heads)))
+    taken = [*known(inputs.measures).values()]
+    shape = loaded.measured_layers, loaded.structure[0].heads
+    announce(writes(name, about_bytes(*shape, len(taken))))
     progress("Measuring", 0, total)
     with enough_memory(f"measuring {max(map(len, texts))} tokens"):
         self_check.checked(loaded)
-        statistics = measure_corpus(loaded, texts, lambda n, _: progress("Measuring", n, total))
+        statistics = measure_corpus(
+            loaded, texts, lambda n, _: progress("Measuring", n, total), measures=taken
+        )
         repeated = repetition(loaded, lambda n, _: progress("Measuring", len(texts) + n, total))
         loss = mean_loss(loaded.model, texts) if predicts(loaded) else None
-    return Measured(statistics, repeated), {
+    return Measured(statistics, repeated, inputs.measures), {
         "corpus": {
             "texts": len(texts),
             "tokens": sum(map(len, texts)),
@@ -151,5 +162,7 @@ def _recipe(folder):
 
 def write(files: Folder, measured: Measured, progress: Step) -> None:
     """Write what was measured of one model."""
-    files.write(FILE, encode(measured.corpus, measured.repetition))
+    files.write(
+        FILE, encode(measured.corpus, measured.repetition, known(measured.measures).values())
+    )
     progress(1, 1)

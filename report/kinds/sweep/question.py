@@ -17,6 +17,7 @@ QUESTION = Question(
     called="a sweep",
     keys=Keys,
     blamed="sweep",
+    borrowed=("measures",),
     implied=True,
     not_for=("model", "label", "passage", "heads", "chat"),
 )

@@ -1,22 +1,28 @@
 """Measure a passage (factors, largest targets, updates) and a corpus (sums only)."""
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from report.errors import ReportError
+from report.measurements.block import Block
 from report.measurements.factors import Factors, Scores
-from report.measurements.head_statistics import HeadStatistics, row_sums
+from report.measurements.head_statistics import HeadStatistics
 from report.measurements.passage import PassageMeasurement
+from report.measurements.rows import Sums, Text
 from report.measurements.stored import stored
 from report.measurements.targets import SHOWN_TARGETS, LargestTargets, marker_count
+from report.measures import Measure, shipped
 from report.models.attention.kernel import ROWS, streaming_attention
 from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run
 from report.models.attention.self_check import checked
 from report.models.attention.updates import updates
+from report.models.load.tokenizing import asked
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -27,6 +33,7 @@ def measure_passage(
     token_ids: list[int],
     progress: Callable[..., None] | None = None,
     rows: int = ROWS,
+    measures: Sequence[Measure] | None = None,
 ) -> PassageMeasurement:
     """Measure every head of a model on one passage.
 
@@ -34,12 +41,13 @@ def measure_passage(
     token_ids: list of int, as `encode` returns it
     progress: called with (layers done, layers) after each layer
     rows: at a time; changes speed, not results
+    measures: of its statistics; default: those that ship
     returns: PassageMeasurement, on the CPU
     raises: ReportError for fewer than 2 or too many tokens, or for NaN or infinity anywhere
     """
     require_measurable(loaded, token_ids)
     checked(loaded)
-    recorder = PassageRecorder(loaded, token_ids, progress, rows)
+    recorder = PassageRecorder(loaded, token_ids, progress, rows, measures)
     loaded.run([_run(loaded, token_ids, recorder)])
     return recorder.measurement()
 
@@ -49,6 +57,7 @@ def measure_corpus(
     texts: Iterable[list[int]],
     progress: Callable[..., None] | None = None,
     rows: int = ROWS,
+    measures: Sequence[Measure] | None = None,
 ) -> HeadStatistics:
     """Measure every head's statistics over many texts, one layer's block of rows in memory.
 
@@ -56,7 +65,8 @@ def measure_corpus(
     returns: HeadStatistics over all rows of all texts
     raises: ReportError as for a passage, or when there is no text
     """
-    statistics = measure_batch(loaded, texts, progress=progress, rows=rows)[1]
+    options = {"progress": progress, "rows": rows, "measures": measures}
+    statistics = measure_batch(loaded, texts, **options)[1]
     if not statistics.texts:
         raise ReportError("the corpus has no text; give at least one text of 2 tokens")
     return statistics
@@ -69,6 +79,7 @@ def measure_batch(
     progress: Callable[..., None] | None = None,
     failed: dict[int, str] | None = None,
     rows: int = ROWS,
+    measures: Sequence[Measure] | None = None,
 ) -> tuple[PassageMeasurement | None, HeadStatistics]:
     """Measure a batch of a corpus's texts, and perhaps a passage in the same run.
 
@@ -82,6 +93,7 @@ def measure_batch(
     failed: dict; a text that cannot be measured is left out, and its place among `texts` leads to
         the reason. None: it raises
     rows: at a time
+    measures: of the statistics; default: those that ship
     returns: (PassageMeasurement or None, HeadStatistics over all rows of all other texts, which
         can be merged with those of other batches)
     raises: ReportError as for a passage
@@ -90,15 +102,16 @@ def measure_batch(
         require_measurable(loaded, token_ids)
     checked(loaded)
     run = _run_together if reads_layer_by_layer(loaded) else _run_one_by_one
-    passage = None if token_ids is None else PassageRecorder(loaded, token_ids)
+    recorders = _Recorders(loaded, rows, [*shipped().values()] if measures is None else measures)
+    passage = None if token_ids is None else recorders.passage(token_ids)
     try:
-        statistics = run(loaded, passage, texts, progress, failed, rows)
+        statistics = run(recorders, passage, texts, progress, failed)
     except ReportError:
         if failed is None or run is _run_one_by_one:
             raise
         # which text it was is found out by running each alone
-        passage = passage and PassageRecorder(loaded, token_ids)
-        statistics = _run_one_by_one(loaded, passage, texts, progress, failed, rows)
+        passage = passage and recorders.passage(token_ids)
+        statistics = _run_one_by_one(recorders, passage, texts, progress, failed)
     return passage and passage.measurement(), statistics
 
 
@@ -135,13 +148,15 @@ class PassageRecorder(Recorder):
         token_ids: Sequence[int],
         progress: Callable[..., None] | None = None,
         rows: int = ROWS,
+        measures: Sequence[Measure] | None = None,
     ):
+        """measures: of its statistics; default: those that ship"""
         self.structure = loaded.structure[: loaded.measured_layers]
         self.token_ids, self.progress, self.rows = list(token_ids), progress, rows
         self.shape = shape = len(self.structure), self.structure[0].heads, len(self.token_ids)
         self.largest_targets = np.full((*shape, SHOWN_TARGETS), -1, np.int32)
         self.marker_count = np.zeros(shape, np.int32)
-        self.statistics = HeadStatistics.empty(*shape[:2])
+        self.sums = sums_of(loaded, token_ids, measures)
         self.factors = [None] * shape[0]
         self.updates_found, self.layers_with_updates = {}, 0
 
@@ -150,11 +165,16 @@ class PassageRecorder(Recorder):
     ) -> torch.Tensor | None:
         """Compute one layer's context and measure its attention."""
         largest = LargestTargets(factors.range(), factors.heads)
-        context = streaming_attention(factors, value, largest.add, layer, self.rows)
+        summed = self.sums.layer(layer, value)
+
+        def add(block: Block) -> None:
+            largest.add(block)
+            summed(block)
+
+        context = streaming_attention(factors, value, add, layer, self.rows)
         targets, probability = largest.found()
         self.largest_targets[layer] = targets.cpu()
         self.marker_count[layer] = marker_count(targets, probability).cpu()
-        self.statistics.add_layer(layer, row_sums(targets, probability))
         self.factors[layer] = stored(factors, len(self.structure))
         if self.progress:
             self.progress(layer + 1, len(self.structure))
@@ -178,13 +198,12 @@ class PassageRecorder(Recorder):
 
     def measurement(self) -> PassageMeasurement:
         """Everything collected, once the passage has been run."""
-        self.statistics.add_text(len(self.token_ids))
         complete = self.layers_with_updates == len(self.structure)
         return PassageMeasurement(
             self.token_ids,
             self.largest_targets,
             self.marker_count,
-            self.statistics,
+            HeadStatistics.of_text(self.sums, len(self.token_ids)),
             self.factors,
             **(self.updates_found if complete else {}),
         )
@@ -195,23 +214,68 @@ class TextRecorder(Recorder):
 
     wants_factors = False
 
-    def __init__(self, loaded: "LoadedModel", token_ids: Sequence[int], rows: int = ROWS):
+    def __init__(
+        self,
+        loaded: "LoadedModel",
+        token_ids: Sequence[int],
+        rows: int = ROWS,
+        measures: Sequence[Measure] | None = None,
+    ):
+        """measures: default: those that ship"""
         self.tokens, self.rows = len(token_ids), rows
-        self.statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
+        self.sums = sums_of(loaded, token_ids, measures)
 
     def attention(
         self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
     ) -> torch.Tensor | None:
         """Compute one layer's context and add its statistics."""
-        largest = LargestTargets(factors.range(), factors.heads, count=2)
-        context = streaming_attention(factors, value, largest.add, layer, self.rows)
-        self.statistics.add_layer(layer, row_sums(*largest.found()))
-        return context
+        return streaming_attention(factors, value, self.sums.layer(layer, value), layer, self.rows)
 
     def measurement(self) -> HeadStatistics:
         """The sums, once the text has been run."""
-        self.statistics.add_text(self.tokens)
-        return self.statistics
+        return HeadStatistics.of_text(self.sums, self.tokens)
+
+
+def sums_of(
+    loaded: "LoadedModel", token_ids: Sequence[int], measures: Sequence[Measure] | None = None
+) -> Sums:
+    """Empty sums over a text for all heads of a model; measures: default: those that ship."""
+    measures = [*shipped().values()] if measures is None else measures
+    text = Text(token_ids, functools.partial(_spelled, loaded.tokenizer))
+    return Sums(measures, loaded.measured_layers, loaded.structure[0].heads, text)
+
+
+def _spelled(tokenizer, token_ids):
+    """The text of each token by itself, list of str; "" where a model has no tokenizer."""
+    if tokenizer is None:
+        return [""] * len(token_ids)
+    with asked():
+        return [tokenizer.decode([id], clean_up_tokenization_spaces=False) for id in token_ids]
+
+
+@dataclass(frozen=True)
+class _Recorders:
+    """Makes recorders that measure the same."""
+
+    loaded: "LoadedModel"
+    rows: int
+    measures: Sequence[Measure]
+
+    def passage(self, token_ids: Sequence[int]) -> PassageRecorder:
+        return PassageRecorder(self.loaded, token_ids, None, ROWS, self.measures)
+
+    def text(self, token_ids: Sequence[int]) -> TextRecorder:
+        require_measurable(self.loaded, token_ids)
+        return TextRecorder(self.loaded, token_ids, self.rows, self.measures)
+
+    def run(self, token_ids: Sequence[int], recorder: Recorder) -> Run:
+        return _run(self.loaded, token_ids, recorder)
+
+    def nothing(self) -> HeadStatistics:
+        """Statistics of no text."""
+        names = [measure.name for measure in self.measures]
+        shape = self.loaded.measured_layers, self.loaded.structure[0].heads
+        return HeadStatistics.empty(*shape, names)
 
 
 def _run(loaded, token_ids, recorder):
@@ -223,21 +287,20 @@ def reads_layer_by_layer(loaded: "LoadedModel") -> bool:
     return loaded.partial is not None and loaded.partial.layer_by_layer
 
 
-def _run_one_by_one(loaded, passage, texts, progress, failed, rows):
+def _run_one_by_one(recorders, passage, texts, progress, failed):
     """Run texts without keeping anything of them but sums, so that their number takes no memory."""
-    number = len(texts) if hasattr(texts, "__len__") else None
+    loaded, number = recorders.loaded, len(texts) if hasattr(texts, "__len__") else None
     done, total = 0, None if number is None else number + (passage is not None)
     if passage is not None:
-        loaded.run([_run(loaded, passage.token_ids, passage)])
+        loaded.run([recorders.run(passage.token_ids, passage)])
         done += 1
         if progress:
             progress(done, total)
-    statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
+    statistics = recorders.nothing()
     for place, token_ids in enumerate(texts):
         try:
-            require_measurable(loaded, token_ids)
-            recorder = TextRecorder(loaded, token_ids, rows)
-            loaded.run([_run(loaded, token_ids, recorder)])
+            recorder = recorders.text(token_ids)
+            loaded.run([recorders.run(token_ids, recorder)])
             statistics = statistics.merge(recorder.measurement())
         except ReportError as error:
             if failed is None:
@@ -249,16 +312,15 @@ def _run_one_by_one(loaded, passage, texts, progress, failed, rows):
     return statistics
 
 
-def _run_together(loaded, passage, texts, progress, _, rows):
+def _run_together(recorders, passage, texts, progress, _):
     """Run texts so that each layer's weights are read once for all of them."""
-    runs = [] if passage is None else [_run(loaded, passage.token_ids, passage)]
-    recorders = []
+    runs = [] if passage is None else [recorders.run(passage.token_ids, passage)]
+    found = []
     for token_ids in texts:
-        require_measurable(loaded, token_ids)
-        recorders.append(TextRecorder(loaded, token_ids, rows))
-        runs.append(_run(loaded, token_ids, recorders[-1]))
-    loaded.run(runs, progress)
-    statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
-    for recorder in recorders:
+        found.append(recorders.text(token_ids))
+        runs.append(recorders.run(token_ids, found[-1]))
+    recorders.loaded.run(runs, progress)
+    statistics = recorders.nothing()
+    for recorder in found:
         statistics = statistics.merge(recorder.measurement())
     return statistics

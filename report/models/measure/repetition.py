@@ -86,7 +86,7 @@ def _ordinary(loaded):
 
 def head_probabilities(loaded: "LoadedModel", token_ids: list[int]) -> np.ndarray:
     """float64 [layers, heads, query, key]: the attention of every head on one short text."""
-    measured = measure_passage(loaded, token_ids)
+    measured = measure_passage(loaded, token_ids, measures=())
     layers, heads = measured.largest_targets.shape[:2]
     return np.stack(
         [

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from jinja2.filters import FILTERS
 
 from report import kinds
-from report.datasets.formats import conditions, head_statistics
+from report.datasets.formats import conditions
 from report.kinds import folders
 from report.kinds.passage.data import Token
-from report.kinds.passage.findings import NEIGHBOURS
+from report.measures import shipped
 from report.pages.article import FUNCTIONS, ArticleFigures
 from report.pages.reference.documented import (
     Entry,
@@ -72,14 +72,9 @@ def _findings(kind):
 
 def _measures():
     """Sections of what the argument `measure` may be."""
-    beside = {-1: "before", 1: "after"}
     of_passages = {
-        name: f"{about}, {unit}." for name, (about, unit) in head_statistics.MEASURES.items()
-    }
-    of_passages |= {
-        name: f"fraction of the passage's tokens whose top target is the token {beside[way]}, of "
-        "those that have one, 0 to 1."
-        for name, way in NEIGHBOURS.items()
+        name: f"{measure.shows.rstrip('.')}; {measure.unit}."
+        for name, measure in sorted(shipped().items())
     }
     of_conditions = {name: f"{about}." for name, about in conditions.MEASURES.items()}
     of_conditions |= {"taken": "1 less `lambda`: what goes to the added segment."}

@@ -11,6 +11,7 @@ from report.datasets.formats.columnar import Column
 from report.datasets.formats.passage import encode as encode_passage
 from report.datasets.formats.passage import part_name, together, token_label
 from report.errors import ReportError
+from report.measures import shipped
 
 
 def test_columns_come_back_within_half_a_step():
@@ -70,18 +71,30 @@ def test_the_outline_holds_the_stated_part_of_the_crowd():
     assert np.mean(inside) == pytest.approx(updates.CROWD, abs=0.02)
 
 
+PARTS = ("mean", "error", "spread", "even")
+
+
 def test_heads_are_ranked_within_their_layer():
     values = np.array([[0.3, 0.1, 0.2], [0.5, 0.5, 0.0]])
     assert head_statistics.ranks(values).tolist() == [[2, 0, 1], [1, 2, 0]]
-    statistics = SimpleNamespace(itself=values, first_token=values / 2, concentration=1 - values)
-    dataset = head_statistics.encode({"passage": statistics, "corpus": statistics})
+    parts = {name: lambda _, by=by: values / by for by, name in enumerate(PARTS, start=1)}
+    statistics = SimpleNamespace(**parts)
+    sources = {"passage": statistics, "corpus": statistics}
+    dataset = head_statistics.encode(shipped()["itself"], sources)
     heads = columnar.decode(store.check(dataset, "test"))["heads"]
     assert len(heads["layer"]) == 12
     row = (heads["source"] == "corpus") & (heads["layer"] == 1) & (heads["head"] == 1)
     assert heads["itself"][row] == 0.5
     assert heads["rank_itself"][row] == 2
-    assert heads["first_token"][row] == 0.25
-    assert heads["rank_concentration"][row] == 1
+    assert heads["error_itself"][row] == 0.25
+    assert heads["even_itself"][row] == 0.125
+
+
+def test_a_head_without_a_number_comes_first_and_a_measure_without_any_is_not_written():
+    values = np.array([[0.3, np.nan, 0.2]])
+    assert head_statistics.ranks(values).tolist() == [[2, 0, 1]]
+    nothing = SimpleNamespace(mean=lambda _: np.full((1, 3), np.nan))
+    assert head_statistics.encode(shipped()["itself"], {"passage": nothing}) is None
 
 
 FLAG = "🏴\U000e0067\U000e0062\U000e0073\U000e007f"

@@ -7,6 +7,7 @@ from report.datasets import store
 from report.datasets.formats import columnar, sweep
 from report.errors import ReportError
 from report.kinds.sweep.data import opened
+from report.measures import shipped
 from tests.figures import hand_sweep
 
 
@@ -21,8 +22,11 @@ def reopened(data, labels):
 
 def test_habits_come_back_as_they_were_measured():
     corpus, repeated = hand_sweep.statistics(4, 4), hand_sweep.repetition(4, 4)
-    table = columnar.decode(sweep.encode(corpus, repeated))["heads"]
-    assert set(table) == {"layer", "head", *sweep.MEASURES}
+    table = columnar.decode(sweep.encode(corpus, repeated, shipped().values()))["heads"]
+    assert set(table) == {
+        *("layer", "head", *sweep.REPEATED, *shipped()),
+        *(f"{beside}_{name}" for beside in ("error", "even") for name in shipped()),
+    }
     assert table["layer"].tolist() == [0] * 4 + [1] * 4 + [2] * 4
     assert table["head"].tolist() == [0, 1, 2, 3] * 3
     expected = repeated.induction.mean(0)
@@ -32,7 +36,7 @@ def test_habits_come_back_as_they_were_measured():
 
 def test_the_error_is_that_of_the_mean_over_sequences():
     repeated = hand_sweep.repetition(4, 4)
-    table = columnar.decode(sweep.encode(hand_sweep.statistics(4, 4), repeated))["heads"]
+    table = columnar.decode(sweep.encode(hand_sweep.statistics(4, 4), repeated, ()))["heads"]
     values = repeated.induction[:, 2, 1]
     mean = sum(values) / 5
     expected = (sum((value - mean) ** 2 for value in values) / 4 / 5) ** 0.5

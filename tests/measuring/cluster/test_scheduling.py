@@ -8,7 +8,7 @@ import pytest
 
 from report.inputs.corpora import Corpus
 from report.inputs.specs import ClusterSpec
-from report.measurements.head_statistics import HeadStatistics
+from report.measurements.head_statistics import ROWS, HeadStatistics
 from report.measurements.tally import Tally
 from report.measuring.cluster.scheduling import Schedule
 from report.measuring.pieces import Result, Task
@@ -38,13 +38,14 @@ def schedule(models=1, size=4, retries=2):
 
 def result(piece, failing=()):
     """What a worker gives: each text counts once, in a place of its own."""
-    tally = Tally(HeadStatistics.empty(1, TEXTS))
+    tally = Tally(HeadStatistics.empty(1, TEXTS, ["itself"]))
     for index, _ in piece.texts:
         if index in failing:
             tally.failed[index] = "it is bad"
         else:
-            tally.statistics.itself_rows[0, index] += 1
-            tally.statistics.add_text(3)
+            tally.statistics.sums["itself"][ROWS, 0, index] += 1
+            tally.statistics.rows += 2
+            tally.statistics.texts += 1
             tally.tokens += 3
     return Result("own" if piece.per_model else None, tally, {"model": {}})
 
@@ -61,7 +62,8 @@ def run(schedule, answer, workers=3, seed=0):
 
 def counted(schedule, number=0):
     tally = schedule.gathered[number].tally
-    return np.flatnonzero(tally.statistics.itself_rows[0] == 1).tolist(), tally.statistics.texts
+    counts = tally.statistics.sums["itself"][ROWS, 0]
+    return np.flatnonzero(counts == 1).tolist(), tally.statistics.texts
 
 
 @pytest.mark.parametrize("seed", range(8))
