@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from report.__main__ import Commands, main, measuring_packages, terminal
-from report.console import progress, shown
+from report.console import as_typed, progress
 from report.errors import UsageError
 from training import PROGRAM
 
@@ -95,7 +95,7 @@ def accept(
         typer.echo(line)
     if write:
         write_acceptance(model, result)
-        terminal.say(f"Written: {shown(write_card(model))} and acceptance.json.")
+        terminal.say(f"Written: {as_typed(write_card(model))} and acceptance.json.")
     require_accepted(result)
 
 
