@@ -121,7 +121,7 @@ MINUTES ?= 10
 test: $(READY) $(MODELS_READY) browser lint ## Run all tests, in a real browser too
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
-test-fast: $(READY) ## Run what needs no browser, no process of its own and no model, in minutes
+test-fast: $(READY) ## Run what needs no browser, process of its own, model or picture, in three minutes
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --fast -q -rfE \
 	  --numprocesses logical --dist loadfile
 

@@ -1,13 +1,15 @@
-"""The fast tier, `pytest --fast`: tests with no browser, no process of their own, and no model.
+"""The fast tier, `pytest --fast`: tests with no browser, no process of their own, no model, and no
+picture, which an engine of JavaScript draws.
 
 No list says which tests these are. One with the fixture of a browser is left out; one that asks
-for such a fixture as it runs, starts a process, or makes a model of transformers, ends there as
-skipped, and so do all tests that share a fixture which did.
+for such a fixture as it runs, starts a process, makes a model of transformers or draws a picture,
+ends there as skipped, and so do all tests that share a fixture which did.
 """
 
 import sys
 
 import pytest
+import vl_convert
 
 BROWSERS = {"browser", "firefox"}
 """Fixtures."""
@@ -26,13 +28,19 @@ class Fast:
 
     def pytest_fixture_setup(self, fixturedef):
         if fixturedef.argname in BROWSERS:
-            pytest.skip("opens a browser")
+            fixturedef.func = _no_browser
 
     def pytest_collection_finish(self):
         from transformers import PreTrainedModel
 
         sys.addaudithook(_no_process)
         PreTrainedModel.__init__ = _no_model
+        for draws in ("vegalite_to_svg", "svg_to_png", "javascript_bundle"):
+            setattr(vl_convert, draws, _no_picture)
+
+
+def _no_browser(**fixtures):
+    pytest.skip("opens a browser")
 
 
 def _no_process(event, args):
@@ -42,3 +50,7 @@ def _no_process(event, args):
 
 def _no_model(self, *args, **options):
     pytest.skip("makes a model")
+
+
+def _no_picture(*args, **options):
+    pytest.skip("draws a picture")

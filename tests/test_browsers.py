@@ -117,6 +117,9 @@ def test_process(): Process(target=print).start()
 def test_model():
     from report.families import tiny
     tiny("llama")
+def test_picture():
+    import vl_convert
+    vl_convert.vegalite_to_svg({})
 """
 
 
@@ -126,5 +129,6 @@ def test_the_fast_tier_leaves_out_what_needs_more(tmp_path):
     code = "import pytest, sys; from tests.fast import Fast; pytest.main(sys.argv[1:], [Fast()])"
     command = [sys.executable, "-c", code, "-qrs", "-c", tmp_path / "pytest.ini", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert "1 passed, 5 skipped, 1 deselected" in done.stdout, done.stdout + done.stderr
+    assert "1 passed, 6 skipped, 1 deselected" in done.stdout, done.stdout + done.stderr
     assert done.stdout.count("starts a process") == 3 and "makes a model" in done.stdout
+    assert "draws a picture" in done.stdout

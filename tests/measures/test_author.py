@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from report import figure, measure
-from report.datasets import store
 from report.kinds.passage.data import PassageData
 from report.kinds.sweep.data import ModelHabits
 from report.site.check import check_site
@@ -153,4 +152,3 @@ def test_a_measure_that_no_file_has_is_refused_before_a_model_runs(project, falc
     article.write_text(text)
     assert done.returncode == 1
     assert "three_back" in done.stderr
-    assert store.read(next((project / "site_src/datasets/one").glob("*/manifest.json")))

@@ -144,16 +144,19 @@ def test_any_division_in_any_order_gives_the_same_sums_in_every_bit(task, loaded
 
 
 def test_the_sums_are_those_of_plain_addition(task, loaded):
-    """Against float64 sums over the passages one by one, which round differently."""
+    """Against the passages one by one, and against means in float64, which round differently."""
     from report.models.text.tokens import encode_texts
 
     found = measured(task(4), loaded).tally.statistics
     ids = encode_texts(loaded, [text for _, text in task().inputs.corpus]).token_ids
     plain = [measure.measure_passage(loaded, each).statistics for each in ids.values()]
-    for name in ("itself_rows", "first_token_rows", "previous_token_rows"):
-        assert (getattr(found, name) == sum(getattr(each, name) for each in plain)).all()
-    expected = np.sum([each.difference_sum for each in plain], axis=0)
-    np.testing.assert_allclose(found.difference_sum, expected, rtol=1e-10)
+    for name, sums in found.sums.items():
+        assert (sums == sum(each.sums[name] for each in plain)).all(), name
+    rows = [each.rows for each in plain]
+    for name in ("itself", "concentration", "distance"):
+        means = [each.mean(name) for each in plain]
+        expected = np.average(means, axis=0, weights=rows)
+        np.testing.assert_allclose(found.mean(name), expected, rtol=1e-8)
 
 
 def test_datasets_are_the_same_bytes_however_large_batches_are(datasets, project, whole):

@@ -106,10 +106,12 @@ class ModelHabits(ModelData):
     def _habits(self):
         heads = columnar.decode(self._read(sweep.FILE)).get("heads", {})
         wanted = self.layers * self.heads
-        shares = [*sweep.REPEATED, *(m.name for m in shipped().values() if m.range == (0, 1))]
-        for name in {*sweep.REPEATED, *heads}:
+        shares = {measure.name for measure in shipped().values() if measure.range == (0, 1)}
+        for name in sorted({*sweep.REPEATED, *heads}):
             values = heads.get(name, np.zeros(0))
             outside = name in shares and ((values < 0) | (values > 1)).any()
+            if name in sweep.REPEATED:  # of each head, while a measure may apply to none
+                outside = not ((values >= 0) & (values <= 1)).all()
             if len(values) != wanted or outside:
                 raise damaged(
                     f"{self.path / sweep.FILE}: {name!r} is not a number from 0 to 1 for each of "

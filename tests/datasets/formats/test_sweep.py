@@ -98,5 +98,5 @@ def test_a_table_of_other_heads_is_refused(tmp_path, damage):
 
 
 def test_an_unknown_measure_is_told_the_ones_there_are(data):
-    with pytest.raises(ReportError, match="unknown measure 'sink'; measured are: first_token, "):
+    with pytest.raises(ReportError, match="unknown measure 'sink'; measured are: concentration, "):
         data.models[0].habit("sink")
