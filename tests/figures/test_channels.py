@@ -11,9 +11,6 @@ from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
     panels_of,
 )
 
-SECOND = ("shape", "strokeDash", "text", "detail", "x", "y")
-"""Channels that say again what a colour says, where they have the same field."""
-
 PLACED = {
     # delimiters are narrower than what they part, and stand between the strips
     ("table_attention_map", "rect"): None,

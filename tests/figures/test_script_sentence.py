@@ -8,7 +8,6 @@ from tests.figures.tools import set_to
 
 NUMBER = ORDER.index("update_magnitude") + 1
 SEEN = f"#fig-{NUMBER} .live-figure__seen"
-BREAKDOWN = ORDER.index("attention_breakdown") + 1
 
 
 def test_the_sentence_below_a_figure_follows_its_controls(page, address, data):

@@ -340,9 +340,6 @@ def finish(writer):
     writer.close()
 
 
-PRES = {"byte_level": "gpt-2", "normalised_byte_level": "mpt", "llama3": "gpt-2"}
-
-
 def add_tokenizer(writer, folder):
     """The tokenizer of a folder, as llama.cpp's converter writes it."""
     stated = json.loads((folder / "tokenizer.json").read_text("utf-8"))
