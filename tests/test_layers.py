@@ -259,6 +259,33 @@ def test_modules_import_each_other_in_no_circle():
     assert house["rings"](house["imports"](house["modules"]())) == []
 
 
+def test_what_is_imported_for_type_checkers_is_there():
+    """Nothing runs these imports, so nobody else would miss what they name."""
+    wrong = []
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+                named = [each for each in node.body if isinstance(each, ast.ImportFrom)]
+                for each in named:
+                    if of := module_named(each.module):
+                        lacking = {alias.name for alias in each.names} - defined(MODULES[of])
+                        wrong += [f"{module}: {each.module} has no {name}" for name in lacking]
+    assert wrong == []
+
+
+@functools.cache
+def defined(path: Path) -> set[str]:
+    """Names that a module, or a folder by its files, has."""
+    found = {other.stem for other in path.parent.iterdir()} if path.stem == "__init__" else set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        found |= {getattr(node, "name", "")}
+        found |= {alias.asname or alias.name for alias in getattr(node, "names", ())}
+        targets = [*getattr(node, "targets", ()), *filter(None, [getattr(node, "target", None)])]
+        names = (each for target in targets for each in ast.walk(target))
+        found |= {each.id for each in names if isinstance(each, ast.Name)}
+    return found
+
+
 def test_no_module_uses_a_private_name_of_another():
     wrong = []
     for module, path in MODULES.items():

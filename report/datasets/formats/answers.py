@@ -1,7 +1,9 @@
 """Answers to questions under conditions: one table, a row a question (schema table/1)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -9,25 +11,14 @@ from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
 from report.errors import ReportError
 
+if TYPE_CHECKING:
+    from report.inputs.questions import Question
+    from report.models.measure.answers import AnswerScores
+
 FILE = "answers.json"
 
 LOG_STEP, SHARE_STEP = 0.001, 0.0001
 """Units of the stored log probabilities and shares; a value is off by at most half of it."""
-
-
-class Question(Protocol):
-    """A question, see `report.inputs.questions`."""
-
-    kind: str
-    text: str
-    answer: int
-
-
-class Scores(Protocol):
-    """How a model answers them, see `report.models.measure.answers`."""
-
-    log_probability: np.ndarray
-    right: np.ndarray
 
 
 class Cell(Protocol):
@@ -35,7 +26,7 @@ class Cell(Protocol):
 
     name: str
     tokens: int
-    scores: Scores
+    scores: AnswerScores
     shares: Sequence[float] | None
 
 

@@ -1,6 +1,8 @@
 """How each head divides its attention among classes of targets, rendering by rendering."""
 
-from typing import Protocol
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,20 +11,14 @@ from report.datasets.formats.columnar import Column
 from report.datasets.formats.head_statistics import ranks
 from report.datasets.formats.token_classes import CLASSES
 
+if TYPE_CHECKING:
+    from report.measurements.class_shares import ClassShares
+
 STEP = 0.00001
 """Unit of the stored probabilities."""
 
 
-class Shares(Protocol):
-    """What heads give to each class of targets, in the order of `CLASSES`."""
-
-    probability: np.ndarray
-    """float [layer, head, class]; what is missing from a sum of 1 went to no token."""
-    even: np.ndarray
-    """float [layer, class]: what even attention would give."""
-
-
-def encode(shares: dict[str, Shares]) -> dict:
+def encode(shares: dict[str, ClassShares]) -> dict:
     """The table/1 dataset of all renderings; shares: by the name of the rendering."""
     completed = {name: _completed(share.probability) for name, share in shares.items()}
     kept = [

@@ -1,13 +1,18 @@
 """Effects over generated sentences: sums only, two small tables and the sentences (table/1)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
 from report.errors import ReportError
+
+if TYPE_CHECKING:
+    from report.inputs.generated import Generated
 
 FILE = "generated.json"
 
@@ -24,16 +29,6 @@ KINDS = {
 """Measure of a head -> description; each with its standard error."""
 
 
-class Sentence(Protocol):
-    """See `report.inputs.generated.Generated`."""
-
-    text: str
-    form: int
-    giver_first: bool
-    target: str
-    other: str
-
-
 def mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mean over the first axis, and its standard error, NaN of a single one."""
     number = len(values)
@@ -42,7 +37,7 @@ def mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values.mean(0), values.std(0, ddof=1) / number**0.5
 
 
-def encode(sentences: Sequence[Sentence], measured: Any) -> dict:
+def encode(sentences: Sequence[Generated], measured: Any) -> dict:
     """The table/1 dataset: "heads", a row a head; "layers", a row a layer; "sentences".
 
     measured: a `report.measurements.effect_rows.EffectRows`, of as many texts

@@ -1,9 +1,14 @@
 """The tokens of a passage (schema passage/1), and how a token is shown to a reader."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from report.inputs.passages import Passage
 
 SCHEMA = "passage/1"
 
@@ -28,16 +33,6 @@ NO_LETTER = "\u25cc"
 
 LONGEST_NAMED = 40
 """Characters that the name of a part has at most of what it is a part of."""
-
-
-class Passage(Protocol):
-    """What a dataset tells of a text beside its tokens."""
-
-    name: str
-    title: str
-    source: str
-    licence: str
-    language: str
 
 
 class Shown(Protocol):

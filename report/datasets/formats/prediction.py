@@ -5,14 +5,19 @@ mean of the vocabulary. The last row may ask for another token, and against anot
 kept as whole numbers of a step, in the order of the indices that are named.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from report.datasets.damaged import damaged, require_number
 from report.datasets.formats.columnar import from_steps, steps
 from report.datasets.formats.passage import encoded_token, token_label
+
+if TYPE_CHECKING:
+    from report.effects.asked import Asked
 
 SCHEMA = "prediction/1"
 
@@ -31,13 +36,6 @@ PARTS = {
 """Direct effects, and the logit that they sum to -> the shape of each."""
 
 MEAN = "mean"
-
-
-class Asked(Protocol):
-    """See `report.effects.asked.Asked`."""
-
-    token: int
-    against: int | str | None
 
 
 class Words(Protocol):

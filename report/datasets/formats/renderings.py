@@ -1,11 +1,16 @@
 """The renderings of a table, token by token: what each token is (schema renderings/1)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from report.datasets.formats.passage import encoded_token, part_name
-from report.datasets.formats.token_classes import Place
+
+if TYPE_CHECKING:
+    from report.inputs.tables import Table
+    from report.models.text.cells import TableText
 
 SCHEMA = "renderings/1"
 
@@ -58,24 +63,6 @@ class RenderedTable:
     def left_out(self) -> bool:
         """Whether these count for no cell; in datasets of before, they count for the first."""
         return all(self.tokens[token].role == "edge" for token in self.crossings)
-
-
-class Table(Protocol):
-    """A table, see `report.inputs.tables.Table`."""
-
-    name: str
-    columns: Sequence[str]
-    rows: Sequence
-
-
-class TableText(Protocol):
-    """The tokens of one rendering, see `report.models.text.cells.TableText`."""
-
-    name: str
-    label: str
-    tokens: Sequence[dict]
-    places: Sequence[Place]
-    crossings: Sequence[int]
 
 
 def encode(table: Table, texts: Sequence[TableText]) -> dict:

@@ -5,10 +5,15 @@ of columns and delimiters. The first token is a class of its own, whatever it is
 belongs to exactly one class.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from report.models.text.cells import TokenPlace
 
 CLASSES = {
     "first_token": "the first token of the text, whatever it is",
@@ -27,15 +32,7 @@ FIRST_ROW = 1
 no cell above them."""
 
 
-class Place(Protocol):
-    """What a token of a rendering is, see `report.models.text.cells.TokenPlace`."""
-
-    role: str
-    row: int
-    column: int
-
-
-def current_tokens(places: Sequence[Place]) -> list[int]:
+def current_tokens(places: Sequence[TokenPlace]) -> list[int]:
     """The tokens whose attention is divided: those of cells that have a cell above.
 
     places: [T]
@@ -47,7 +44,7 @@ def current_tokens(places: Sequence[Place]) -> list[int]:
     ]
 
 
-def token_classes(places: Sequence[Place], current: Sequence[int] | None = None) -> np.ndarray:
+def token_classes(places: Sequence[TokenPlace], current: Sequence[int] | None = None) -> np.ndarray:
     """The class of every target for some current tokens.
 
     places: [T]

@@ -25,8 +25,8 @@ from report.measuring.kind import Announce, Progress
 from report.text import count
 
 if TYPE_CHECKING:
-    from report.datasets.formats.class_shares import Shares
     from report.inputs.records import Records
+    from report.measurements.class_shares import ClassShares
     from report.measurements.passage import PassageMeasurement
     from report.models.load.load import LoadedModel
     from report.models.text.cells import TableText
@@ -55,7 +55,7 @@ class Measured:
     """One a rendering."""
     measurement: PassageMeasurement
     """Of the first rendering."""
-    shares: Sequence[Shares]
+    shares: Sequence[ClassShares]
     """One a rendering."""
 
 
