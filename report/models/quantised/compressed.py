@@ -152,10 +152,7 @@ class Nvfp4:
         """As `Format`."""
         rows, width = parts.require_matrix(".weight_packed", [torch.uint8])
         columns = width * 2
-        if columns % GROUP_OF_NVFP4:
-            raise parts.refused(
-                ".weight_packed", f"has {columns} numbers a row, no whole groups of 16"
-            )
+        parts.require_groups(".weight_packed", columns, GROUP_OF_NVFP4)
         groups = (rows, columns // GROUP_OF_NVFP4)
         parts.require(".weight_scale", [torch.float8_e4m3fn], groups)
         parts.require(".weight_global_scale", [torch.float32], (1,))

@@ -85,11 +85,11 @@ class Mlx:
         rows, words = parts.require_matrix(".weight", [torch.uint32])
         group, bits = self._settings(parts)
         columns = words * 32 // bits
-        if words * 32 % bits or columns % group or words % period(bits):
+        if words * 32 % bits or words % period(bits):
             raise parts.refused(
-                ".weight",
-                f"has {words} words a row, no whole groups of {group} numbers of {bits} bits",
+                ".weight", f"has {words} words a row, no whole numbers of {bits} bits"
             )
+        parts.require_groups(".weight", columns, group)
         for ending in (".scales", ".biases"):
             parts.require(ending, FLOATS, (rows, columns // group))
         return rows, columns
@@ -249,10 +249,7 @@ class Awq:
         """As `Format`."""
         inputs, words = parts.require_matrix(".qweight", [torch.int32])
         group = inputs if self.group == -1 else self.group
-        if inputs % group:
-            raise parts.refused(
-                ".qweight", f"has {inputs} inputs, which groups of {group} do not divide"
-            )
+        parts.require_groups(".qweight", inputs, group)
         parts.require(".qzeros", [torch.int32], (inputs // group, words))
         parts.require(".scales", FLOATS, (inputs // group, words * 8))
         return words * 8, inputs

@@ -84,6 +84,11 @@ class Parts:
             raise self.refused(ending, f"has the shape {list(shape)}, and should be a matrix")
         return shape
 
+    def require_groups(self, ending: str, numbers: int, group: int) -> None:
+        """Stop where the numbers of a row, or of a column, of a part make no whole groups."""
+        if numbers % group:
+            raise self.refused(ending, f"has {numbers} numbers, no whole groups of {group}")
+
     def refused(self, ending: str, why: str) -> ReportError:
         """The ReportError about a part."""
         return ReportError(
