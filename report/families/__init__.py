@@ -6,8 +6,8 @@ the tests measure these models. A new family is one new file here, and no list n
 Only a family with a forward pass of our own is named in code, see `report.models.attention.own`.
 
     overview.py      what is measured of each family, as the command prints it
-    verify.py        whether it is right: compared with transformers' own passes (reference.py), in
-                     float64, the terms of their scores too
+    verify.py        whether it is right: compared with transformers' own passes, in float64, the
+                     terms of their scores too
 """
 
 import copy

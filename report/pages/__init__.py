@@ -13,6 +13,6 @@ reference/       the reference of the documentation, made from the code
 gallery.py       a page of the documentation for every figure
 drawn.py         what was drawn already: `serve --watch` draws only what changed
 provenance.py    where the numbers come from, for machines
-assets.py        scripts and styles, lighter.py those of the theme; policy.py what browsers may load
+assets.py        scripts and styles, a lighter one of the theme; policy.py what browsers may load
 new.py           starts an article, publication.py a whole publication: `python -m report new`
 """

@@ -6,7 +6,7 @@ import torch
 
 from report import families
 from report.errors import ReportError
-from report.families.reference import eager_pass
+from report.families.verify import eager_pass
 from report.measurements.decomposition import score
 from report.measurements.head_statistics import TOTAL, UNIT
 from report.models.measure.passage import measure_corpus, measure_passage

@@ -9,7 +9,7 @@ import torch
 from report import __main__, families
 from report.errors import ReportError
 from report.families import overview, verify
-from report.families.reference import eager_pass, reference
+from report.families.verify import eager_pass, reference
 from report.measurements import decomposition
 from report.measurements.visible import Visible
 from report.models.attention.structure import LayerStructure, structure

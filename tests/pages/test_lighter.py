@@ -2,7 +2,7 @@
 
 import pytest
 
-from report.pages import lighter
+from report.pages import assets
 
 SHEET = (
     '@charset "UTF-8";.a{color:red}.keys kbd{x:"}.b{"}.a,.keys .c{y:1}'
@@ -28,21 +28,21 @@ ALL = (
 @pytest.fixture
 def theme(tmp_path, monkeypatch):
     """A theme with one style sheet."""
-    folder = tmp_path / "templates" / lighter.SHEETS
+    folder = tmp_path / "templates" / assets.SHEETS
     folder.mkdir(parents=True)
     (folder / "main.0123.min.css").write_text(SHEET)
     found = type("Spec", (), {"submodule_search_locations": [str(tmp_path)]})
-    monkeypatch.setattr(lighter, "find_spec", lambda name: found)
+    monkeypatch.setattr(assets, "find_spec", lambda name: found)
 
 
 def test_rules_that_no_page_can_need_are_gone(theme):
-    assert lighter.lighter(OWN) == {f"{lighter.SHEETS}/main.0123.min.css": KEPT}
+    assert assets.lighter(OWN) == {f"{assets.SHEETS}/main.0123.min.css": KEPT}
 
 
 def test_settings_bring_them_back(theme):
-    (sheet,) = lighter.lighter(ALL).values()
+    (sheet,) = assets.lighter(ALL).values()
     assert sheet == SHEET.removesuffix("/*# sourceMappingURL=x */")
 
 
 def test_settings_that_go_on_elsewhere_are_given_the_whole_theme(theme):
-    assert lighter.lighter(f"INHERIT: ../base.yml\n{OWN}") == {}
+    assert assets.lighter(f"INHERIT: ../base.yml\n{OWN}") == {}

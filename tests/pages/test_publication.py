@@ -14,8 +14,7 @@ import yaml
 from report import __version__, errors, files
 from report.__main__ import app
 from report.errors import UsageError
-from report.pages.assets import write_theme
-from report.pages.lighter import SHEETS
+from report.pages.assets import SHEETS, write_theme
 from report.pages.publication import ADDRESS, ARTICLE, LEFT_OUT, new_publication, placeholders
 from report.pages.templates import environment
 from report.project import Project

@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 
-from report.pages import lighter, render, works
+from report.pages import render, works
 from report.site import links, protect, services
 from report.site.links import in_script, in_styles, is_foreign, leads_to
 
@@ -70,7 +70,7 @@ def test_addresses_on_other_hosts(address):
 
 PATTERNS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": pattern
-    for module in (links, lighter, protect, services, render, works)
+    for module in (assets, links, protect, services, render, works)
     for name, pattern in vars(module).items()
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str)
 }

@@ -2,8 +2,8 @@
 
 load.py       loads it, whole or in part
 warned.py     what libraries warn of on the way
-settings.py   what is read before the weights: stated.py checks config.json, classes.py chooses
-              the class of transformers, tokenizing.py asks the tokenizer, which may misbehave
+settings.py   what is read before the weights: stated.py checks config.json, tokenizing.py asks
+              the tokenizer, which may misbehave
 fitting.py    whether config and weights belong together
 placement.py  which device gets the weights; memory.py says how much memory there is
 identity.py   the facts that pages and datasets state of a loaded model

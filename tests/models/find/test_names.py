@@ -11,7 +11,7 @@ import pytest
 from report.errors import ReportError
 from report.models.find import hub, known, names
 from report.models.find.known import number_of_layers
-from report.models.load.classes import TEXT_PART
+from report.models.load.settings import TEXT_PART
 from tests.commands import ROOT
 
 COMMIT = "a" * 40

@@ -12,8 +12,8 @@ from report.errors import ReportError
 from report.measurements import decomposition
 from report.models.attention.running import Run
 from report.models.find.weights import first_layers
-from report.models.load.classes import TEXT_PART
 from report.models.load.load import LoadedModel
+from report.models.load.settings import TEXT_PART
 from report.models.partial.model import open_partial
 from report.models.partial.packed import open_checkpoint
 from tests.models.recording import DenseRecorder

@@ -9,7 +9,7 @@ from transformers import MixtralConfig, MixtralForCausalLM
 
 from report import families
 from report.errors import ReportError
-from report.models.load.classes import TEXT_PART
+from report.models.load.settings import TEXT_PART
 from report.models.partial.model import skeleton
 from report.models.partial.stored import converted, stored_names
 
