@@ -159,7 +159,7 @@ def outcome(name):
 
 def _measured(name, folder):
     from report.datasets.formats import attention
-    from report.datasets.write.attention import attention_datasets, attention_shard
+    from report.datasets.write.attention import attention_datasets
     from report.errors import ReportError
     from report.models.load.load import load_model
     from report.models.measure.passage import measure_passage
@@ -173,15 +173,16 @@ def _measured(name, folder):
         for layer in range(len(found[0].factors)):
             for head in range(found[0].largest_targets.shape[1]):
                 attention_datasets(found[0], layer, head)
-        decoded = attention.decode(attention_shard(found[0], 0, 0)).probability
-        off = float(np.abs(decoded - found[0].probability(0, 0)).max())
+        shard, *of_keys = (data for data, _ in attention_datasets(found[0], 0, 0))
+        decoded = attention.decode(shard | {"keys": of_keys[0]} if of_keys else shard).probability
+        off = np.abs(decoded - found[0].probability(0, 0)).max()
     except ReportError as error:
         return {"what": "refused", "why": str(error).replace(str(folder), "model")}
     except BaseException as error:
         return {"what": "failed", "why": _said(error), "trace": traceback.format_exc()}
     route = loaded.checked["capabilities"]["route"]
     terms = ", ".join(loaded.checked["capabilities"]["terms"])
-    result = {"what": "measured", "route": route, "terms": terms, "decoded": off}
+    result = {"what": "measured", "route": route, "terms": terms, "decoded": float(off)}
     try:
         again = load_model(folder, announce=lambda _: None, layer_by_layer=True)
         parts = measure_passage(again, ids)

@@ -4,10 +4,9 @@
     python benchmarks/long.py TEXT --lengths 512 4096 --layers 4
 
 TEXT is a file of text, of which each passage is the first so many tokens. Every head is written as
-`make site` writes it, and some of them by their cells, as all were before there were files of
-queries and keys (attention/3): their mean stands for all. Kilobytes are of files after gzip -6,
-which is what a server sends. A step of a slider within a group of heads fetches the file of a head;
-a step to another group also fetches the keys of that group. Seconds are of processors, of all
+`make site` writes it. Kilobytes are of files after gzip -6, which is what a server sends. A step of
+a slider within a group of heads fetches the file of a head; a step to another group also fetches
+the keys of that group. Seconds are of processors, of all
 processes together: other programs make them little longer. The model computes with one thread,
 which waits for no other. Prints Markdown.
 """
@@ -23,8 +22,7 @@ import numpy as np
 import torch
 import transformers
 
-from report.datasets import store
-from report.datasets.write.attention import attention_shard, write_attention
+from report.datasets.write.attention import write_attention
 from report.datasets.write.folder import Folder
 from report.inputs.passages import corpus
 from report.models.load.load import load_model
@@ -34,8 +32,6 @@ from report.models.text.tokens import encode_texts
 LENGTHS = (182, 512, 1024, 2048)
 CHARACTERS = 5
 """Of the text for each token that is wanted: more than a token has, and not all of a book."""
-BY_CELLS = 4
-"""Heads that are written by their cells, one of each of some layers."""
 
 COLUMNS = {
     "tokens": "{}",
@@ -43,12 +39,9 @@ COLUMNS = {
     "with 48 texts, s": "{:.1f}",
     "writing, s": "{:.1f}",
     "writing / measuring": "{:.2f}",
-    "by cells, s": "{:.0f}",
     "step within a group, KB": "{:.1f}",
     "to another group, KB": "{:.1f}",
-    "by cells, KB": "{:.1f}",
     "all heads, MB": "{:.1f}",
-    "by cells, MB": "{:.1f}",
     "memory of this process, MB": "{:.0f}",
     "of the largest that writes, MB": "{:.0f}",
 }
@@ -63,7 +56,6 @@ def main() -> None:
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
     parser.add_argument("--layers", type=int, help="the first ones only; default: all")
-    parser.add_argument("--by-cells", type=int, default=BY_CELLS, help="heads; 0: none")
     wanted = parser.parse_args()
     transformers.utils.logging.set_verbosity_error()
     torch.set_num_threads(1)
@@ -81,7 +73,7 @@ def main() -> None:
     print("| " + " | ".join(COLUMNS) + " |\n|" + " --- |" * len(COLUMNS), flush=True)
     rows = []
     for length in sorted(wanted.lengths):
-        rows.append(row(loaded, ids[:length], of_texts, wanted.by_cells))
+        rows.append(row(loaded, ids[:length], of_texts))
         cells = [form.format(rows[-1][name]) for name, form in COLUMNS.items()]
         print("| " + " | ".join(cells) + " |", flush=True)
     if len(rows) > 1:
@@ -90,12 +82,11 @@ def main() -> None:
             print(f"- {name}: {exponent(name, *rows[-2:]):.2f}")
 
 
-def row(loaded, ids, of_texts, by_cells):
+def row(loaded, ids, of_texts):
     """The numbers of one length, by the names of COLUMNS."""
     start = spent()
     measurement = measure_passage(loaded, ids)
     measured = spent()
-    layers, heads = measurement.largest_targets.shape[:2]
     with tempfile.TemporaryDirectory() as folder:
         files = Folder(Path(folder))
         write_attention(files, measurement)
@@ -103,11 +94,6 @@ def row(loaded, ids, of_texts, by_cells):
         sizes = {name: compressed((Path(folder) / name).read_bytes()) for name in files.files}
     of_heads = [size for name, size in sizes.items() if name.startswith("attention/")]
     of_keys = [size for name, size in sizes.items() if name.startswith("keys/")] or [0]
-    sampled = [number * layers // max(by_cells, 1) for number in range(by_cells)]
-    begun = spent()
-    old = [attention_shard(measurement, layer, layer % heads) for layer in sampled]
-    seconds = (spent() - begun) / max(by_cells, 1)
-    old = np.mean([compressed(store.dumps(shard).encode()) for shard in old]) if old else math.nan
     own, others = (resource.getrusage(who).ru_maxrss / 1000 for who in USERS)
     values = (
         len(ids),
@@ -115,12 +101,9 @@ def row(loaded, ids, of_texts, by_cells):
         measured - start + of_texts,
         written - measured,
         (written - measured) / (measured - start),
-        seconds * layers * heads if by_cells else math.nan,
         np.mean(of_heads) / 1000,
         (np.mean(of_heads) + np.mean(of_keys)) / 1000,
-        old / 1000,
         sum(sizes.values()) / 1e6,
-        old * layers * heads / 1e6,
         own,
         others,
     )

@@ -1,11 +1,11 @@
-"""Heads of tiny models of many families as queries and keys, however short their passage is."""
+"""Heads of tiny models of many families as files of queries and keys."""
 
 import numpy as np
 
 from report import families
 from report.datasets import store
 from report.datasets.formats import fitting
-from report.datasets.write.attention import group_of, rotation
+from report.datasets.write.attention import attention_datasets, group_of, rotation
 from report.models.measure.passage import measure_passage
 
 FAMILIES = ["llama", "qwen2", "gemma2", "gpt_oss", "mistral", "gpt_neox", "glm4", "modernbert"]
@@ -13,8 +13,9 @@ FAMILIES += ["gpt_neox times 50"]
 """Plain; with biases; a softcap; sinks and biases; a window; a part rotated; neighbours rotated; no
 token hidden; scores beyond 65,504, as pythia-70m and Qwen 2 7B have."""
 
-NOT_ROTATED = ["gpt2", "falcon", "bloom", "bert", "smollm3"]
-"""Learned positions; ALiBi; ALiBi and biases; an encoder; layers with a rotation and without."""
+NOT_ROTATED = ["gpt2", "falcon", "bloom", "bert", "smollm3", "gptj"]
+"""Learned positions; ALiBi; ALiBi and biases; an encoder; layers with a rotation and without; a
+model of which only scores are known."""
 
 LENGTH = 60
 
@@ -31,8 +32,12 @@ def measured(family):
 
 
 def datasets(measurement, layer, key_head=0):
-    """The datasets of the heads of a group as a reader has them, with their keys."""
+    """The datasets of the heads of a group as a reader has them, with their keys; of a layer of
+    which only scores are known, of all heads."""
     factors = measurement.factors[layer]
+    if not hasattr(factors, "query"):
+        found = [attention_datasets(measurement, layer, head) for head in range(factors.heads)]
+        return [store.check(shard, "test") for [(shard, _)] in found]
     size = len(factors.query) // len(factors.key)
     heads = range(key_head * size, (key_head + 1) * size)
     turned = rotation(factors)

@@ -1,7 +1,7 @@
 """The wall between measuring and publishing: writes, checks and reads the dataset files.
 
-Every dataset is a JSON file that names its schema in its first field ("attention/3"). The schema is
-a file in `report/datasets/schemas` (attention-3.json), or in the folder of the kind of article that
+Every dataset is a JSON file that names its schema in its first field ("attention/4"). The schema is
+a file in `report/datasets/schemas` (attention-4.json), or in the folder of the kind of article that
 alone has it, and is published with the site. A file is checked against it when it is written and
 again when it is read. Nothing here needs torch, nor does anything that reads datasets.
 """

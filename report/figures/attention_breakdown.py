@@ -3,8 +3,7 @@
 import altair
 import numpy as np
 
-from report.datasets.formats.attention import DecodedAttention
-from report.datasets.formats.attention_terms import PLACED
+from report.datasets.formats.attention import PLACED, DecodedAttention
 from report.figures.parts import choices, marking, scatter, score_terms, ternary, theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other

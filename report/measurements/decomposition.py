@@ -24,8 +24,8 @@ told apart: a = c + p there, p being what positions put in, c all the rest (see
     mixed_ij = s c_q,i . c_k,j + s c_q,i . p_k,j + s p_q,i . c_k,j + s p_q,i . p_k,j
              = content_ij + content_position_ij + position_content_ij + position_position_ij
 
-Long passages with rotary positions are written as queries and keys, not as terms; the same split is
-then made by who reads them: `report/datasets/formats/group.py`, and `factored.py` for positions.
+Heads are written as queries and keys, not as terms; the same split is then made by who reads them:
+`report/datasets/formats/attention.py`.
 """
 
 from dataclasses import dataclass
@@ -49,14 +49,11 @@ class Term:
         "target": values [..., T], term_ij = values[j];
         "target_difference": values [..., T], term_ij = values[j] - values[i];
         "current": values [..., T], term_ij = values[i]
-    pair: query [heads, T, n] and key [key_heads, T, n] whose product a "cell" term is where a
-        target is visible; None where there is no such pair
     """
 
     name: str
     per: str
     values: torch.Tensor
-    pair: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def matrix(self) -> torch.Tensor:
         """The term of every cell, [..., T, T], whether visible or not."""
@@ -107,10 +104,10 @@ def terms(factors: Factors | Scores) -> list[Term]:
     if isinstance(factors, Scores):
         return [Term("score", "cell", _kept(factors, factors.score))]
     name = "mixed" if factors.mixed else "content"
-    parts = [Term(name, "cell", _kept(factors, content(factors)), content_pair(factors))]
+    parts = [Term(name, "cell", _kept(factors, content(factors)))]
     if factors.query_place is not None:
         parts = [
-            Term(name, "cell", _kept(factors, _product(*pair)), pair)
+            Term(name, "cell", _kept(factors, _product(*pair)))
             for name, pair in placed_pairs(factors).items()
         ]
     if factors.query_bias is not None:
@@ -118,8 +115,7 @@ def terms(factors: Factors | Scores) -> list[Term]:
     if factors.position is not None:
         parts.append(Term("position", "target_difference", factors.position))
     elif factors.unrotated_query is not None:
-        rotary = _kept(factors, rotary_position(factors))
-        parts.append(Term("position", "cell", rotary, rotary_pair(factors)))
+        parts.append(Term("position", "cell", _kept(factors, rotary_position(factors))))
     counts = factors.softcap is not None or factors.sink is not None
     if counts and not (factors.key_bias is None and factors.position is None):  # then it is 0
         parts.append(Term("row_constant", "current", row_constant(factors)))
@@ -168,17 +164,9 @@ def rotary_position(factors: Factors) -> torch.Tensor:
 
     position_ij = s (R_i q_i) . (R_j k_j) - s q_i . k_j
     """
-    return _product(*rotary_pair(factors))
-
-
-def rotary_pair(factors: Factors) -> tuple[torch.Tensor, torch.Tensor]:
-    """Query and key whose product `rotary_position` is: float [heads, T, 2d], [key_heads, T, 2d].
-
-    s (R_i q_i) . (R_j k_j) - s q_i . k_j = s (R_i q_i, -q_i) . (R_j k_j, k_j)
-    """
     query, key = _unrotated(factors)
-    both = torch.cat([factors.query, -query], -1)
-    return factors.scale * both, torch.cat([factors.key, key], -1)
+    both = factors.scale * torch.cat([factors.query, -query], -1)
+    return _product(both, torch.cat([factors.key, key], -1))
 
 
 def rotary_terms(factors: Factors | Scores) -> dict[str, torch.Tensor] | None:

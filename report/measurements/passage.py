@@ -54,18 +54,10 @@ class PassageMeasurement:
     def terms(self, layer: int, head: int) -> list[Term]:
         """The terms of one head's scores, whose sum gives the model's attention after softmax.
 
-        returns: list of `Term` with values as float64 arrays of one head, [T, T] or [T], and pairs
-            as two of [T, n]
+        returns: list of `Term` with values as float64 arrays of one head, [T, T] or [T]
         """
         terms = decomposition.terms(self.factors[layer].head(head))
-        return [
-            replace(
-                term,
-                values=_array(term.values),
-                pair=term.pair and tuple(_array(part) for part in term.pair),
-            )
-            for term in terms
-        ]
+        return [replace(term, values=_array(term.values)) for term in terms]
 
     def probability(self, layer: int, head: int) -> np.ndarray:
         """The attention of one head, float64 [T, T]: 0 where a target is not visible.

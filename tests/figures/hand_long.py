@@ -1,6 +1,6 @@
 """A passage of 2,048 tokens read by one layer of two made heads: what it costs a page to be long.
 
-Scores are ALiBi and a product of three numbers a token, so that any cell can be worked out by
+Scores are ALiBi and a product of four numbers a token, so that any cell can be worked out by
 itself, and tests need not read the file to know what it should say.
 """
 
@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from report.datasets import store
-from report.datasets.formats import attention, factored, fitting, passage
-from report.datasets.formats.decoded import Softmax
+from report.datasets.formats import attention, fitting, passage
+from report.datasets.formats.attention import Softmax
 from report.datasets.formats.group import Group
-from report.datasets.formats.rotation import Rotation
+from report.datasets.formats.rotation import NONE, Rotation
 from report.kinds.passage.data import PassageData
 from tests.figures import hand_made
 
@@ -24,22 +24,26 @@ RARE = 1900, 77
 
 def study(folder):
     """`PassageData` over files in `folder`."""
-    store.write(folder / "passage.json", _passage())
     for head in range(HEADS):
-        store.write(folder / "attention" / "0" / f"{head}.json", _shard(head))
+        _write(folder, _group(head))
     return _with_manifest(folder, "alibi")
 
 
 def rotary_study(folder):
-    """The same of two heads that rotate what they read and share their keys (attention/4), and
-    the probabilities of their files, [head, query, key]."""
-    store.write(folder / "passage.json", _passage())
-    of_keys, shards = fitting.encode(_rotary_group())
-    store.write(folder / shards[0]["keys"], of_keys)
-    for head, shard in enumerate(shards):
-        store.write(folder / "attention" / "0" / f"{head}.json", shard)
-    given = [factored.decode(shard | {"keys": of_keys}).probability for shard in shards]
+    """The same of two heads that rotate what they read and share their keys, and the probabilities
+    of their files, [head, query, key]."""
+    of_keys, shards = _write(folder, _rotary_group())
+    given = [attention.decode(shard | {"keys": of_keys}).probability for shard in shards]
     return _with_manifest(folder, "rotary"), given
+
+
+def _write(folder, group):
+    store.write(folder / "passage.json", _passage())
+    of_keys, shards = fitting.encode(group)
+    store.write(folder / shards[0]["keys"], of_keys)
+    for shard in shards:
+        store.write(folder / "attention" / "0" / f"{shard['head']}.json", shard)
+    return of_keys, shards
 
 
 def _with_manifest(folder, kind):
@@ -60,14 +64,21 @@ def words():
 
 
 @functools.cache
+def sides(head):
+    """Queries and keys, float64 [token, component]."""
+    rng = np.random.default_rng(head)
+    queries, keys = (np.pad(side, ((0, 0), (0, 1))) for side in rng.normal(0, 1.2, (2, LENGTH, 3)))
+    current, target = RARE
+    queries[current, 3] = keys[target, 3] = (60 - queries[current] @ keys[target]) ** 0.5
+    return queries, keys
+
+
+@functools.cache
 def scores(head):
     """The two terms of every visible cell, float64 [query, key]: content and position."""
-    rng = np.random.default_rng(head)
-    queries, keys = rng.normal(0, 1.2, (2, LENGTH, 3))
-    content = queries @ keys.T
-    content[RARE] = 60
+    queries, keys = sides(head)
     places = np.arange(LENGTH)
-    return content, -SLOPE * (places[:, None] - places)
+    return queries @ keys.T, -SLOPE * (places[:, None] - places)
 
 
 SLOPE = 0.01
@@ -87,9 +98,9 @@ def _passage():
     return passage.encode(SimpleNamespace(**about), pieces)
 
 
-def _shard(head):
-    content, _ = scores(head)
-    seen = np.tri(LENGTH, dtype=bool)
+def _group(head):
+    """One head that has a key head of its own."""
+    queries, keys = sides(head)
     given = probability(head)
     order = np.argpartition(-given, 10, axis=1)[:, :11]
     largest = np.take_along_axis(order, np.argsort(-np.take_along_axis(given, order, 1)), 1)
@@ -98,13 +109,23 @@ def _shard(head):
     count = np.minimum(
         (np.cumsum(known, 1) < 0.5).sum(1) + 1, np.minimum(np.arange(LENGTH) + 1, 11)
     )
-    terms = [
-        SimpleNamespace(name="content", per="cell", values=content * seen, pair=None),
-        SimpleNamespace(
-            name="position", per="target_difference", values=SLOPE * np.arange(LENGTH), pair=None
-        ),
-    ]
-    return attention.encode(0, head, terms, given, count, largest)
+    return Group(
+        layer=0,
+        key_head=head,
+        heads=[head],
+        rotation=NONE,
+        queries=queries[None],
+        keys=keys,
+        rotated_queries=queries[None],
+        rotated_keys=keys,
+        query_bias=None,
+        key_bias=None,
+        with_row_constant=False,
+        largest_targets=largest[None],
+        marker_count=count[None],
+        softmaxes=[Softmax()],
+        alibi=SLOPE * np.arange(LENGTH)[None],
+    )
 
 
 def _rotary_group():

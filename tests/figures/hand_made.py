@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from report.datasets import store
-from report.datasets.formats import attention, head_statistics, passage, updates
-from report.datasets.formats.attention_terms import PLACED
+from report.datasets.formats import attention, fitting, head_statistics, passage, updates
+from report.datasets.formats.attention import PLACED
+from report.datasets.formats.group import head_of_cells
 from report.datasets.formats.visible import Visible
 from report.kinds.passage.data import PassageData, PassageModels
 from report.measures import shipped
@@ -68,8 +69,6 @@ OF_WORDS = {
 }
 """Kinds that figures draw as others, but of which not the same words are true."""
 
-ALIKE = ("content", "mixed", "score")
-
 OF_SCORES = ("attention_map", "attention_breakdown", "bias_vs_position")
 """Figures that show the terms of scores, in which all kinds differ."""
 
@@ -92,7 +91,7 @@ def study(folder, kind="alibi_bias"):
         for head in range(HEADS):
             shard = one_head(rng, layer, head, kind)
             store.write(folder / "attention" / f"{layer}" / f"{head}.json", shard)
-            largest.append(np.reshape(shard["largest_targets"], (LENGTH, 11))[:, 0])
+            largest.append(attention.decode(shard).largest_targets[:, 0])
         targets[layer] = largest
         magnitude = rng.lognormal(-2, 0.5, (HEADS, LENGTH))
         alignment = rng.uniform(-1, 1, (HEADS, LENGTH))
@@ -130,7 +129,7 @@ def encoded_passage(kind):
 
 
 def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
-    """An attention/3 dataset: random content and bias, a position term with a slope of its own."""
+    """An attention/4 dataset: random content and bias, a position term with a slope of its own."""
     visible = Visible.full(LENGTH)
     if kind.causal:
         visible = Visible.causal(LENGTH, kind.window if layer % 2 == 0 else None)
@@ -154,28 +153,17 @@ def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
     largest[:, : order.shape[1]] = np.where(ranks, order, -1)
     total = np.cumsum(np.take_along_axis(probability, order, 1), 1)
     count = np.minimum((total < 0.5).sum(1) + 1, np.minimum(seen.sum(1), 11))
-    return attention.encode(
-        layer,
-        head,
-        terms,
-        probability,
-        count,
-        largest,
-        attention.Softmax(visible, kind.softcap, None if kind.sink is None else sink),
-    )
+    softmax = attention.Softmax(visible, kind.softcap, None if kind.sink is None else sink)
+    made = head_of_cells(layer, head, terms, probability, count, largest, softmax)
+    return fitting.encode_cells(made)
 
 
 def every_term(rng, head, position, seen):
-    """All terms that there are, of which a kind has some; those of `ALIKE` are the same.
-
-    Content of head 2 is a product of few numbers a token, as it is in models, and is told as such
-    in its file.
-    """
-    content, pair = rng.normal(0, 1.5, seen.shape), None
+    """All terms that there are, of which a kind has some."""
+    content = rng.normal(0, 1.5, seen.shape)
     content[1:, 0] += 3 * (head == 1)
     if head == 2:
-        pair = 0.8 * content[:, :2], 0.8 * content[:, 2:4]
-        content = pair[0] @ pair[1].T
+        content = 0.64 * content[:, :2] @ content[:, 2:4].T
     bias, constant = rng.normal(0, 0.5, (2, LENGTH))
     slope = 0.3 / (head + 1)
     places = np.arange(LENGTH)
@@ -194,10 +182,7 @@ def every_term(rng, head, position, seen):
     if position == "cell":  # more or less falling with the distance, 0 at the token itself
         rotary = -slope * past * (1 + 0.3 * np.sin(content))
         values["position"] = ("cell", rotary * seen)
-    return [
-        SimpleNamespace(name=n, per=per, values=v, pair=pair if n in ALIKE else None)
-        for n, (per, v) in values.items()
-    ]
+    return [SimpleNamespace(name=n, per=per, values=v) for n, (per, v) in values.items()]
 
 
 class Statistics:

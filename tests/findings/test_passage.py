@@ -8,7 +8,7 @@ import statistics
 import numpy as np
 import pytest
 
-from report.datasets.formats.attention_terms import PLACED
+from report.datasets.formats.attention import PLACED
 from report.errors import ReportError
 from report.figures.parts.heads import Head, head_label
 from report.kinds.passage.findings import FEWEST_POINTS, Findings

@@ -142,9 +142,7 @@ def even(monkeypatch):
 
     def no_term(*arguments):
         terms = every_term(*arguments)
-        return [
-            SimpleNamespace(name=t.name, per=t.per, values=0 * t.values, pair=None) for t in terms
-        ]
+        return [SimpleNamespace(name=t.name, per=t.per, values=0 * t.values) for t in terms]
 
     monkeypatch.setattr(hand_made, "every_term", no_term)
     monkeypatch.setattr(hand_made, "Statistics", FewHeadsLookAtIt)

@@ -7,7 +7,7 @@ import numpy as np
 
 from report import files
 from report.datasets import store
-from report.datasets.formats import keys
+from report.datasets.formats import sides
 from report.datasets.read.study import open_study
 from report.measurements.effect_rows import EffectRows
 from report.measurements.head_statistics import HeadStatistics
@@ -75,7 +75,7 @@ def _factored():
     """A file of queries, and one of keys."""
     [queries, *_] = factored.datasets(factored.measured("llama"), 0)
     of_keys = queries.pop("keys")
-    named = queries | {"keys": keys.name(of_keys["layer"], of_keys["key_head"])}
+    named = queries | {"keys": sides.name(of_keys["layer"], of_keys["key_head"])}
     return {each["schema"]: store.check(each, "made") for each in (named, of_keys)}
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from report.datasets.formats.rounding import ROTARY_CELL_ERROR
 from report.measurements.precision import summed_by, tolerance
 from report.text import slug
 from tests import tabs
@@ -133,7 +134,7 @@ def test_the_map_shows_what_the_model_computes(visit, publication, kind):
         parts = [number(shown[f"{name} term"]) for name in names]
         assert sum(parts) == pytest.approx(number(shown["score"]), abs=2.1 * digit)
         content, bias = model.terms(FULL_LAYER, head)
-        coarse = 0.12 if digit > 0.01 else 0.02
+        coarse = ROTARY_CELL_ERROR if digit > 0.01 else 0.02
         assert number(shown[f"{COMPARED[kind]} term"]) == pytest.approx(
             content[cell], abs=coarse + digit
         )
@@ -142,7 +143,7 @@ def test_the_map_shows_what_the_model_computes(visit, publication, kind):
     # scores of one row differ as the logarithms of the probabilities do
     (one, _), (other, _) = sums[cells[0]], sums[cells[3]]
     ratio = np.log(probability[cells[3]] / probability[cells[0]])
-    assert other - one == pytest.approx(ratio, abs=0.12 + sums[cells[0]][1])
+    assert other - one == pytest.approx(ratio, abs=ROTARY_CELL_ERROR + sums[cells[0]][1])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if TERMS[kind]])

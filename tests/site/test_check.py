@@ -171,7 +171,7 @@ DAMAGES = {
     ),
     "JSON that breaks its schema": (
         replace(f"{DATASETS}/attention/1/1.json", '"layer":1', '"layer":"one"'),
-        rf"{DATASETS}/attention/1/1\.json: does not satisfy schema attention/3",
+        rf"{DATASETS}/attention/1/1\.json: does not satisfy schema attention/4",
     ),
     "broken manifest": (
         replace(f"{DATASETS}/manifest.json", '"seed":0', '"seed":"none"'),
@@ -182,8 +182,8 @@ DAMAGES = {
         rf"{DATASETS}/attention/2/3\.json: not the file that was measured",
     ),
     "one value too many": (
-        replace(f"{DATASETS}/attention/1/1.json", '"packed":"', '"packed":"?'),
-        rf"{DATASETS}/attention/1/1\.json: layer 1 head 1: term 'content' has 301 values, not 300",
+        replace(f"{DATASETS}/attention/1/1.json", '"marker_count":[', '"marker_count":[1,'),
+        rf"{DATASETS}/attention/1/1\.json: layer 1 head 1: marker_count has 25 values, not 24",
     ),
     "shard of another head": (
         lambda site: shutil.copy(

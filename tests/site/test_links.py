@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 
-from report.pages import render, works
+from report.pages import assets, render, works
 from report.site import links, protect, services
 from report.site.links import in_script, in_styles, is_foreign, leads_to
 
@@ -74,7 +74,7 @@ PATTERNS = {
     for name, pattern in vars(module).items()
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str)
 }
-OWN = {"lighter.COMMA"}
+OWN = {"assets.COMMA"}
 """Only read the theme's own style sheets, of a version that is locked."""
 
 AT_ONE_PLACE = {"services.DOMAIN", "works.ARXIV", "works.JOINED"}

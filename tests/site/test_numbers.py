@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from report.datasets.formats.rounding import COARSENING, PROBABILITY_ERROR, STEPS
+from report.datasets.formats.rounding import CELL_ERROR, PROBABILITY_ERROR, STEPS, TOP_ERROR
 from report.measurements.precision import summed_by, tolerance
 from tests.close import require_close
 from tests.figures.live_page import first_tooltip, go_live, ink
@@ -20,9 +20,10 @@ def rounding(model, truth):
 
 
 def coarse(model, truth, cell):
-    """Half the unit in which the content of a cell of this probability is kept."""
-    least = truth.probability[cell] * (1 - rounding(model, truth))
-    return STEPS["content"] / 2 * next(n for at, n in COARSENING if least >= at)
+    """How far the content of a cell may be off: less at the largest targets of its row."""
+    row = truth.probability[cell[0]]
+    least = row[cell[1]] * (1 - rounding(model, truth))
+    return TOP_ERROR if (row > least).sum() <= 11 else CELL_ERROR
 
 
 def last_digit(shown):

@@ -1,11 +1,10 @@
 """How numbers become JSON, and back; `write/` says which files an article has.
 
-attention.py        the map of one head, a shard; its parts are in attention_terms.py,
-                    product.py, rounding.py, packing.py and visible.py, their units in fields.py;
-                    decoded.py is what figures see of it
-factored.py         the same of long passages, as queries, and keys.py the keys of a group: sides.py
-                    and rice.py write their integers, rotation.py turns them, ranking.py tells the
-                    largest targets; group.py is what was measured, fitting.py chooses the integers
+attention.py        the map of one head, a shard, and what figures see of it: sides.py are its
+                    queries and the keys of a group, rotation.py turns them, ranking.py tells the
+                    largest targets, rice.py writes integers, visible.py is what a token sees
+fitting.py          writes these: group.py is what was measured, rounding.py how exact it stays, and
+                    fields.py says so in words
 passage.py          the tokens of a passage
 updates.py          the updates of a layer
 head_statistics.py  how every head spreads its attention

@@ -1,63 +1,58 @@
-"""Writes the heads of one group in the schemas attention/4 and keys/1 (see factored.py).
-
-Coarser integers take fewer bytes and leave more to correct. So a few units are tried
-on some rows, and the one that seems to take the fewest bytes is used. Rows are worked on in blocks:
-memory grows with T.
+"""Writes heads in the schemas attention/4 and keys/1: the inverse of `attention.decode`.
 
 What has to hold (`rounding`), so that numbers are right where they count: every probability within
 PROBABILITY_ERROR of the measured one, and terms within TOP_ERROR at the largest targets of a row
-and within CELL_ERROR elsewhere. What all scores of a row are off by changes nothing after softmax.
-So each row is moved by as much as its uncorrected scores are off on average, and only then single
-cells are corrected.
+and within CELL_ERROR elsewhere (ROTARY_CELL_ERROR where there is a rotation); the rest has the
+errors of all terms. What all scores of a row are off by changes nothing after softmax. So each row
+is moved by as much as its uncorrected scores are off on average, and only then single cells are
+corrected. Rows are worked on in blocks: memory grows with T.
+
+Coarser integers of queries and keys take fewer bytes and leave more to correct. So a few units are
+tried on some rows, and the one that seems to take the fewest bytes is used.
 """
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.formats import keys, ranking, rice, rounding
-from report.datasets.formats.decoded import cap
-from report.datasets.formats.factored import SCHEMA, Products, of_tokens
-from report.datasets.formats.group import Exact, Group, Head, exact, head_of
-from report.datasets.formats.sides import Side, rotated
+from report.datasets.formats import ranking, rice, rounding, sides
+from report.datasets.formats.attention import SCHEMA, TERMS, Cells, Products, cap, of_tokens
+from report.datasets.formats.group import Exact, Group, Head, difference, exact, head_of
+from report.datasets.formats.sides import Keys, Side, rotated
 from report.errors import ReportError
 
 PROBABLY = 0.998 * rounding.PROBABILITY_ERROR
 """The bound, but for what a browser's arithmetic may add, and float32 here."""
 
-PARTS = (0.5, 0.5, 0.3, 0.3, 0.1, 0, 0, 0, 0, 0)
-"""Parts of the bound by which a corrected probability may be off; the next for rows in which one
-is wrong. At 0 all cells of such a row count that have a hundredth of the bound."""
+TOKENS_ERROR = 0.001
+"""What terms of single tokens are off by, which is in the rest, too."""
 
-BYTES_OF_A_CELL = 2.5
-"""What a corrected cell takes: how far it is from the one before, and by how much it is off."""
+PARTS_OF_BOUND = (0.5, 0.5, 0.3, 0.3, 0.1, 0, 0, 0, 0, 0)
+"""By which a corrected probability may be off; the next for rows in which one is wrong. At 0 all
+cells of such a row count that have a hundredth of the bound."""
 
 
-def of_rows(head: Head, products: Products, exact: Exact) -> dict[str, np.ndarray]:
-    """What a file says of some rows, int [any number] by name: "targets", "rows"; of "content" and
-    "position" what is missing at the largest targets, "content top", and what at other cells,
-    "content", with their places among the visible cells, "content at". Where nothing is rotated
-    there is no "content"."""
-    target, current = of_tokens(head.written, len(head.keys))
-    score = products.together(exact.rows, exact.columns)
+def of_rows(head: Head, near: Products | Cells, exact: Exact) -> dict[str, np.ndarray]:
+    """What a file says of some rows, int [any number] by name: "targets", "rows"; of the rest, and
+    of each other term of cells, what is missing at the largest targets, "content top", and what at
+    other cells, "content", with their places among the visible cells, "content at"."""
+    target, current = of_tokens(head.written, len(head.marker_count))
+    score = near.score(exact.rows, exact.columns)
     score += target[exact.columns]
     error = np.empty(score.shape, np.float32)
     np.subtract(score + current[exact.rows, None], exact.score, out=error, casting="same_kind")
     error[exact.hidden], score[exact.hidden] = 0, -np.inf
-    rows, position = _to_scores(head, exact, error)
+    rows, integers = _to_scores(head, exact, error)
     numbers = {"targets": _places(head, exact, score), "rows": rows.astype(np.int64)}
-    cells = {"position": position}
-    if head.turned:
-        cells["content"] = _to_content(head, products, exact)
-    for name, integers in cells.items():
-        numbers |= _told(name, head, exact, integers)
+    numbers |= _by_name(head.rest, head, exact, integers)
+    for name in head.terms:
+        numbers |= _by_name(name, head, exact, _to_term(name, head, near, exact))
     return numbers
 
 
-def _told(name, head, exact, integers):
+def _by_name(name, head, exact, integers):
     """What a file says of the cells of a term; integers: int32 [query, key]."""
     cells = np.flatnonzero(integers)
     cells = cells[~exact.top.ravel()[cells]]
@@ -70,150 +65,74 @@ def _told(name, head, exact, integers):
     }
 
 
-def _to_content(head, products, exact):
-    """What is missing to the content, in units of its step, int32 [query, key]."""
-    measured = head.queries[exact.rows], head.keys[exact.columns]
-    written = products.queries[exact.rows], products.keys[exact.columns]
-    error = _difference(written, measured)
-    off = np.abs(error) > rounding.CELL_ERROR
+def _to_term(name, head, near, exact):
+    """What is missing to a term, in units of its step, int32 [query, key]."""
+    error = head.measured.off(near, name, exact.rows, exact.columns)
+    off = np.abs(error) > _bound(head)
     off[exact.hidden] = False
     cells = np.flatnonzero(off | exact.top)
     integers = np.zeros(error.shape, np.int32)
-    integers.ravel()[cells] = np.rint(-error.ravel()[cells] / rounding.MISSING_STEPS["content"])
+    integers.ravel()[cells] = np.rint(-error.ravel()[cells] / rounding.MISSING_STEPS["term"])
     return integers
 
 
-def _difference(written, measured):
-    """By how much the products of one pair of queries and keys are larger than those of another,
-    float32 [query, key], or float64 where they are so large that float32 would round them by more
-    than a tenth of the bound; told by how much the queries and keys are, it keeps its digits."""
-    number = measured[1].shape[1]
-    largest = number * math.prod(float(np.abs(side).max(initial=0)) for side in measured)
-    fine = largest * np.finfo(np.float32).eps > rounding.TOP_ERROR / 10
-    dtype = np.float64 if fine else np.float32
-    queries, keys = (np.empty((len(side), 2 * number), dtype) for side in measured)
-    np.subtract(written[0], measured[0], out=queries[:, :number], casting="same_kind")
-    queries[:, number:], keys[:, :number] = measured[0], written[1]
-    np.subtract(written[1], measured[1], out=keys[:, number:], casting="same_kind")
-    return queries @ keys.T
-
-
-def as_json(name: str, numbers: dict[str, np.ndarray]) -> dict:
-    """A "cell" term as attention/4 has it.
-
-    numbers: as of `of_rows`, of all rows
-    name: "position" for the term that what is missing to the scores belongs to, else "content"
-    """
-    top = numbers[f"{name} top"]
-    tens = np.rint(top / rounding.TENS[name]).astype(np.int64)
-    rows = {"rows": rice.write(numbers["rows"][None])} if name == "position" else {}
-    return {
-        "per": "cell",
-        "step": rounding.MISSING_STEPS[name],
-        "tens": rounding.TENS[name],
-        "top": rice.write(tens[None]),
-        "top_cells": rice.write_few(*_others(top - tens * rounding.TENS[name])),
-        "cells": rice.write_few(numbers[f"{name} at"], numbers[name]),
-        **rows,
-    }
-
-
-def _others(integers):
-    """The places of integers that are not 0, and they."""
-    places = np.flatnonzero(integers)
-    return places, integers[places]
-
-
-class Sample:
-    """Some rows of a head, on which integers are tried."""
-
-    def __init__(self, head: Head, exact: Exact):
-        self.head, self.exact = head, exact
-        self.rest = np.where(exact.top, 0, exact.probability)
-        """float32 [query, key], the probabilities of cells that are no largest targets."""
-        weight = (1 / _allowed(exact.probability, exact.top, 0.9)).astype(np.float32)
-        self.of_top = weight[exact.top_cells]
-        """float32 [target], errors of scores times this may be at most 1."""
-        self.others = ~(exact.top | exact.hidden)
-        """bool [query, key], the cells that are told only where they are off too far."""
-        self.of_others = weight * self.others
-        """float32 [query, key], as `of_top`."""
-
-    def size(self, products: Products) -> float:
-        """About how many bytes it takes to say what is missing of these rows.
-
-        products: of their queries alone
-        """
-        exact, turned = self.exact, self.head.turned
-        off = self._off(products)
-        bits = np.log2(2 + 2 * off[exact.top_cells] * self.of_top).sum()
-        off *= self.of_others
-        cells = np.count_nonzero(off > 1)
-        if turned:
-            measured = self.head.queries[exact.rows], self.head.keys[exact.columns]
-            written = products.queries, products.keys[exact.columns]
-            off = np.abs(_difference(written, measured))
-            bits += np.log2(2 + 2 * off[exact.top_cells] / rounding.TOP_ERROR).sum()
-            off *= self.others
-            cells += np.count_nonzero(off > rounding.CELL_ERROR)
-        return BYTES_OF_A_CELL * cells + bits / 8
-
-    def _off(self, products):
-        """By how much scores are off if rows are moved by their mean, float32 [query, key]."""
-        head, rows, columns = self.head, self.exact.rows, self.exact.columns
-        queries, keys = products.rotated
-        measured = head.rotated[rows], head.rotated_keys[columns]
-        error = _difference((queries, keys[columns]), measured)
-        target, current = of_tokens(head.written, len(head.keys))
-        of_keys = (target - head.of_target - products.of_target)[columns]
-        of_queries = (current + head.of_current)[rows] - products.of_current
-        error += of_keys.astype(np.float32)
-        error += of_queries.astype(np.float32)[:, None]
-        grown = self.rest * np.exp(np.minimum(error, 1))
-        error -= _log_mean(self.rest.sum(1), grown.sum(1))[:, None]
-        return np.abs(error, out=error)
+def _bound(head):
+    """How far a term of cells may be off, so that the rest is not off by more than twice that."""
+    return head.bound / len(head.terms)
 
 
 def _places(head, exact, score):
     """The numbers of the largest targets, see `ranking`, int [any number]."""
     first = exact.columns.start
-    listed = head.group.largest_targets[head.place, exact.rows]
+    listed = head.largest_targets[exact.rows]
     places = ranking.places(score, np.where(listed < 0, -1, listed - first))
     places = np.where(places >= ranking.DEPTH, places + first, places)
     return places[listed >= 0]
 
 
-def _allowed(probability, top, part):
+def _allowed(probability, top, part, bound):
     """How far the scores of cells may be off, float64: their probabilities by a part of the bound.
 
-    top: whether they are among the largest targets
+    top: whether they are among the largest targets; bound: of others, whatever their probability
     """
     spread = np.maximum(probability * (1 - probability), 1e-9)
-    bound = np.where(top, rounding.TOP_ERROR / 2, rounding.CELL_ERROR)
+    bound = np.where(top, rounding.TOP_ERROR / 2, bound)
     return np.minimum(part * rounding.PROBABILITY_ERROR / spread, bound)
 
 
 def _to_scores(head, exact, error):
     """What is missing to the scores, in units of their step: of each row, float64 [query], and of
     single cells beside that, int32 [query, key]; error: float32 [query, key], 0 where hidden."""
-    corrected = exact.top | (np.abs(error) > rounding.CELL_ERROR)
+    corrected = exact.top | (np.abs(error) > head.bound - TOKENS_ERROR)
     of_rows, integers = np.zeros(len(error)), np.zeros(error.shape, np.int32)
     rows = np.arange(len(error))  # those that are not yet right
-    for part in PARTS:
+    for part in PARTS_OF_BOUND:
         some = _Rows.of(exact, error, corrected, rows)
         of_rows[rows], cells, chosen, wrong = _tried(head.softmax, some, part)
         integers[rows[cells // error.shape[1]], cells % error.shape[1]] = chosen
+        limit = PROBABLY if part else PROBABLY / 100
+        more = (wrong if part else some.probability) > limit
         still = wrong.max(1) > PROBABLY
-        rows = rows[still]
+        if part:
+            far = _far(head, exact, some, rows, of_rows)
+            more |= far
+            still |= far.any(1)
+        rows, more = rows[still], more[still]
         if not len(rows):
             return of_rows, integers
-        limit = PROBABLY if part else PROBABLY / 100
-        corrected[rows] |= (wrong if part else some.probability)[still] > limit
+        corrected[rows] |= more
     raise ReportError(
-        f"layer {head.group.layer} head {head.number}: rounding moves a probability by "
+        f"layer {head.layer} head {head.number}: rounding moves a probability by "
         f"{wrong.max():.2g}, more than {rounding.PROBABILITY_ERROR}; measure in float32 or "
         "shorten the passage."
     )
+
+
+def _far(head, exact, some, rows, of_rows):
+    """The cells that are not corrected and too far off since their rows are moved, bool."""
+    moved = (rounding.MISSING_STEPS["rest"] * of_rows[rows])[:, None]
+    far = np.abs(some.error + moved.astype(np.float32)) > head.bound - TOKENS_ERROR
+    return far & ~(some.corrected | exact.hidden[rows])
 
 
 @dataclass(frozen=True)
@@ -243,7 +162,7 @@ def _tried(softmax, some, part):
     returns: float64 [query]; the cells that are corrected, as indices of the flat array, and their
         integers; by how much probabilities are off, float32 [query, key]
     """
-    step, tens = rounding.MISSING_STEPS["position"], rounding.TENS["position"]
+    step, tens = rounding.MISSING_STEPS["rest"], rounding.TENS["rest"]
     cells = np.flatnonzero(some.corrected)
     rows = cells // some.error.shape[1]
     own, probability = (
@@ -256,7 +175,7 @@ def _tried(softmax, some, part):
     before, after = (each.sum(1, dtype=float) for each in (rest, grown))
     moved = np.rint(-_log_mean(before, after) / step)
     own += step * moved[rows]
-    allowed = _allowed(probability, some.top.ravel()[cells], part)
+    allowed = _allowed(probability, some.top.ravel()[cells], part, rounding.CELL_ERROR)
     coarse = np.where(2 * allowed >= tens * step, tens, 1)
     chosen = -np.rint(own / (coarse * step)) * coarse
     own += chosen * step
@@ -288,6 +207,125 @@ def _wrong(softmax, some, error):
 ROWS = 128
 """Queries whose scores are in memory at a time."""
 
+
+def _shard(head: Head, near: Products | Cells, stated: dict, of_cells: dict[str, dict]) -> dict:
+    """The attention/4 dataset of one head.
+
+    stated: its queries, and the name of its keys
+    of_cells: what a file says nearly of each term of cells, where there are no queries
+    """
+    length = len(head.marker_count)
+    blocks = [slice(start, min(start + ROWS, length)) for start in range(0, length, ROWS)]
+    found = [of_rows(head, near, some) for some in exact(head, blocks)]
+    numbers = {name: np.concatenate([rows[name] for rows in found]) for name in found[0]}
+    terms = {name: _of_term(name, numbers, name == head.rest) for name in (*head.terms, head.rest)}
+    for name, given in of_cells.items():
+        terms[name]["near"] = given
+    terms |= head.tokens
+    return {
+        "schema": SCHEMA,
+        "layer": head.layer,
+        "head": head.number,
+        "tokens": length,
+        **stated,
+        "terms": {name: terms[name] for name in TERMS if name in terms},
+        **head.softmax.as_json(head.ranges),
+        "marker_count": head.marker_count.tolist(),
+        "targets": rice.write(numbers["targets"][None]),
+    }
+
+
+def _of_term(name, numbers, rest):
+    """A term of cells as attention/4 has it.
+
+    numbers: as of `of_rows`, of all rows; rest: whether the term is the rest
+    """
+    what = "rest" if rest else "term"
+    top = numbers[f"{name} top"]
+    tens = np.rint(top / rounding.TENS[what]).astype(np.int64)
+    left = top - tens * rounding.TENS[what]
+    places = np.flatnonzero(left)
+    return {
+        "per": "cell",
+        "step": rounding.MISSING_STEPS[what],
+        "tens": rounding.TENS[what],
+        "top": rice.write(tens[None]),
+        "top_cells": rice.write_few(places, left[places]),
+        "cells": rice.write_few(numbers[f"{name} at"], numbers[name]),
+        **({"rows": rice.write(numbers["rows"][None])} if rest else {}),
+    }
+
+
+def encode_cells(head: Head) -> dict:
+    """The attention/4 dataset of a head of `head_of_cells`.
+
+    raises: ReportError if the probabilities cannot be kept within PROBABILITY_ERROR
+    """
+    step, mask = rounding.NEAR_STEP, head.ranges.mask()
+    near, given = {}, {}
+    for name, values in head.measured.cells.items():
+        integers = rounding.rounded(np.where(mask, values, 0), step)
+        middles = [int(np.median(row[seen])) for row, seen in zip(integers, mask, strict=True)]
+        off = integers - np.array(middles)[:, None]
+        given[name] = {"step": step, "middles": middles, "integers": rice.write(off[mask][None])}
+        near[name] = integers * step
+    return _shard(head, Cells(near), {}, given)
+
+
+BYTES_OF_A_CELL = 2.5
+"""What a corrected cell takes: how far it is from the one before, and by how much it is off."""
+
+
+class Sample:
+    """Some rows of a head, on which integers are tried."""
+
+    def __init__(self, head: Head, exact: Exact):
+        self.head, self.exact = head, exact
+        self.rest = np.where(exact.top, 0, exact.probability)
+        """float32 [query, key], the probabilities of cells that are no largest targets."""
+        weight = (1 / _allowed(exact.probability, exact.top, 0.9, head.bound)).astype(np.float32)
+        self.of_top = weight[exact.top_cells]
+        """float32 [target], errors of scores times this may be at most 1."""
+        self.others = ~(exact.top | exact.hidden)
+        """bool [query, key], the cells that are told only where they are off too far."""
+        self.of_others = weight * self.others
+        """float32 [query, key], as `of_top`."""
+
+    def size(self, products: Products) -> float:
+        """About how many bytes it takes to say what is missing of these rows.
+
+        products: of their queries alone
+        """
+        exact = self.exact
+        off = self._off(products)
+        bits = np.log2(2 + 2 * off[exact.top_cells] * self.of_top).sum()
+        off *= self.of_others
+        cells = np.count_nonzero(off > 1)
+        for name in self.head.terms:
+            queries, keys = products.sides(name)
+            measured = self.head.measured.some(name, exact.rows, exact.columns)
+            off = np.abs(difference((queries, keys[exact.columns]), measured))
+            bits += np.log2(2 + 2 * off[exact.top_cells] / rounding.TOP_ERROR).sum()
+            off *= self.others
+            cells += np.count_nonzero(off > _bound(self.head))
+        return BYTES_OF_A_CELL * cells + bits / 8
+
+    def _off(self, products):
+        """By how much scores are off if rows are moved by their mean, float32 [query, key]."""
+        measured, rows, columns = self.head.measured, self.exact.rows, self.exact.columns
+        queries, keys = products.rotated
+        rotated = measured.rotated[0][rows], measured.rotated[1][columns]
+        error = difference((queries, keys[columns]), rotated)
+        target, current = of_tokens(self.head.written, len(keys))
+        of_keys = (target - measured.of_target - products.of_target)[columns]
+        of_queries = (current - measured.of_current)[rows] - products.of_current
+        error += of_keys.astype(np.float32)
+        error += of_queries.astype(np.float32)[:, None]
+        grown = self.rest * np.exp(np.minimum(error, 1))
+        error -= _log_mean(self.rest.sum(1), grown.sum(1))[:, None]
+        return np.abs(error, out=error)
+
+
 SAMPLE = 64
 """Rows that units are tried on."""
 
@@ -304,9 +342,6 @@ KEY_WEIGHT = 1.2
 """What a byte of keys counts beside one of the queries of a head: a step to another group fetches
 both."""
 
-ORDER = ("content", "mixed", "bias", "position", "row_constant")
-"""The terms of a file."""
-
 
 @dataclass(frozen=True)
 class _Scaled:
@@ -317,12 +352,14 @@ class _Scaled:
     keys: np.ndarray
     query_bias: np.ndarray | None
     key_bias: np.ndarray | None
+    query_place: np.ndarray | None
+    key_place: np.ndarray | None
     frequencies: np.ndarray
 
     def side(self, place: int, step: float, rows: slice = slice(None)) -> Side:
         """The queries of one head as integers."""
-        bias = None if self.query_bias is None else self.query_bias[place]
-        return Side(step, rounding.rounded(self.queries[place, rows].T, step), bias)
+        bias, part = (None if s is None else s[place] for s in (self.query_bias, self.query_place))
+        return _side(step, self.queries[place, rows], bias, None if part is None else part[rows])
 
 
 def encode(group: Group) -> tuple[dict, list[dict]]:
@@ -336,25 +373,27 @@ def encode(group: Group) -> tuple[dict, list[dict]]:
     samples = [Sample(head, next(exact(head, [some]))) for head in heads]
     some_keys = functools.cache(functools.partial(_keys, group, scaled))
 
-    def cost(head, of_keys, step):
+    def cost(place, of_keys, step):
         """About how many bytes the file of a head takes, from what is known of some rows."""
-        queries = scaled.side(head.place, step, some)
-        sample = samples[head.place].size(Products(queries, of_keys, some)) + _bytes(queries)
+        queries = scaled.side(place, step, some)
+        sample = samples[place].size(Products(queries, of_keys, some)) + _bytes(queries)
         return sample * of_keys.length / queries.integers.shape[1]
 
     def cost_of_all(step):
         of_keys = some_keys(step)
         own = KEY_WEIGHT * _bytes(of_keys.side)
-        return own + sum(cost(head, of_keys, step) for head in heads)
+        return own + sum(cost(place, of_keys, step) for place in range(len(heads)))
 
     unit = _cheapest(cost_of_all, UNITS, FIRST)
-    of_keys, place = some_keys(unit), UNITS.index(unit)
-    near = UNITS[max(place - NEAR, 0) : place + NEAR + 1]
+    of_keys, at = some_keys(unit), UNITS.index(unit)
+    near = UNITS[max(at - NEAR, 0) : at + NEAR + 1]
     shards = []
-    for head in heads:
-        own = _cheapest(lambda step, head=head: cost(head, of_keys, step), near, near.index(unit))
-        shards.append(_shard(head, scaled.side(head.place, own), of_keys))
-    return keys.encode(of_keys), shards
+    for place, head in enumerate(heads):
+        step = _cheapest(functools.partial(cost, place, of_keys), near, near.index(unit))
+        queries = scaled.side(place, step)
+        stated = {"keys": sides.name(group.layer, group.key_head), "queries": queries.as_json()}
+        shards.append(_shard(head, Products(queries, of_keys), stated, {}))
+    return sides.encode(of_keys), shards
 
 
 def _cheapest(cost: Callable[[float], float], units: Sequence[float], start: int) -> float:
@@ -391,6 +430,8 @@ def _scaled(group):
         put(group.keys, scale),
         put(group.query_bias, 1 / scale),
         put(group.key_bias, scale),
+        put(group.query_place, 1 / scale),
+        put(group.key_place, scale),
     )
     turns = np.exp(1j * angles(*sides[:2], len(pairs)))
     turned = (None if side is None else rotated(side, turns) for side in sides)
@@ -419,42 +460,25 @@ def angles(queries: np.ndarray, keys: np.ndarray, pairs: int) -> np.ndarray:
 
 def _keys(group, scaled, step):
     """The keys as a file has them."""
-    side = Side(step, rounding.rounded(scaled.keys.T, step), scaled.key_bias)
-    return keys.Keys(group.layer, group.key_head, len(group.keys), scaled.frequencies, side)
+    side = _side(step, scaled.keys, scaled.key_bias, scaled.key_place)
+    return Keys(group.layer, group.key_head, len(group.keys), scaled.frequencies, side)
+
+
+def _side(step, values, bias, place):
+    """Queries or keys as integers; values, place: float64 [token, component]."""
+    place = None if place is None else rounding.rounded(place.T, step)
+    return Side(step, rounding.rounded(values.T, step), bias, place)
 
 
 def _bytes(side):
     """About how many bytes the integers of a side take, from how far they spread."""
-    off = side.integers - side.middles[:, None]
-    spread = np.sqrt((off.astype(float) ** 2).mean(1))
-    return float(np.log2(1 + 4.1 * spread).sum() * side.integers.shape[1] / 8)
+    integers = side.integers if side.place is None else np.concatenate([side.integers, side.place])
+    off = integers - np.median(integers, axis=1)[:, None]
+    spread = np.sqrt((off**2).mean(1))
+    return float(np.log2(1 + 4.1 * spread).sum() * integers.shape[1] / 8)
 
 
 def _some_rows(length):
     """Rows spread over the passage, the last one included."""
     stride = max(1, length // SAMPLE)
     return slice((length - 1) % stride, length, stride)
-
-
-def _shard(head: Head, queries: Side, of_keys: keys.Keys) -> dict:
-    """The attention/4 dataset of one head."""
-    products, length = Products(queries, of_keys), len(head.keys)
-    blocks = [slice(start, min(start + ROWS, length)) for start in range(0, length, ROWS)]
-    found = [of_rows(head, products, some) for some in exact(head, blocks)]
-    numbers = {name: np.concatenate([rows[name] for rows in found]) for name in found[0]}
-    terms = {head.group.plain: as_json("content" if head.turned else "position", numbers)}
-    if head.turned:
-        terms["position"] = as_json("position", numbers)
-    terms |= head.encoded
-    return {
-        "schema": SCHEMA,
-        "layer": head.group.layer,
-        "head": head.number,
-        "tokens": length,
-        "keys": keys.name(head.group.layer, head.group.key_head),
-        "queries": queries.as_json(),
-        "terms": {name: terms[name] for name in ORDER if name in terms},
-        **head.softmax.as_json(head.ranges),
-        "marker_count": head.group.marker_count[head.place].tolist(),
-        "targets": rice.write(numbers["targets"][None]),
-    }

@@ -1,6 +1,6 @@
 """The largest targets of every row, told by how near they are to what the scores say already.
 
-A file holds scores that are nearly right (see factored.py). Sorted by them, the targets of a row
+A file holds scores that are nearly right (see attention.py). Sorted by them, the targets of a row
 are almost in the order of the measured probabilities: the largest target is mostly the first, the
 second the first of those that are left, and so on. So of each only its place among those left is
 written, which is mostly 0.
@@ -9,7 +9,9 @@ written, which is mostly 0.
 import numpy as np
 
 from report.datasets.damaged import damaged
-from report.datasets.formats.decoded import RANKS
+
+RANKS = 11
+"""Largest targets that a file lists of a row."""
 
 DEPTH = 42
 """Places that are looked through. A target that is further down is written as 42 + its index."""
@@ -58,8 +60,10 @@ def targets(score: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 def first_targets(score: np.ndarray) -> np.ndarray:
     """The targets of the highest scores, int [query, DEPTH], -1 where a row has no more.
 
-    Of equal scores the first target comes first.
+    Of equal scores the first target comes first. Scores are equal if they are so as float32: sums
+    in another order, as a browser makes them, must not tell two alike targets apart.
     """
+    score = score.astype(np.float32)
     length = score.shape[1]
     depth = min(DEPTH, length)
     least = np.partition(score, length - depth, axis=1)[:, length - depth]

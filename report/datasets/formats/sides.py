@@ -1,15 +1,20 @@
-"""The queries or the keys of a head as integers: a part of the schemas attention/4 and keys/1.
+"""The queries of a head and the keys of a key head as integers: parts of attention/4, and keys/1.
 
 A component is one of the numbers of a query or a key. Those that a rotation turns come first, two
-after two, as a pair. All integers of a side have one unit.
+after two, as a pair. All integers of a side have one unit. Keys have a file of their own, which the
+heads of a group share.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import rice
+from report.datasets.formats.rotation import turns
+
+SCHEMA = "keys/1"
 
 
 @dataclass(frozen=True)
@@ -22,17 +27,18 @@ class Side:
     """int64 [component, token]."""
     bias: np.ndarray | None
     """float64 [component], what the projection adds to every token, not in `integers`; or None."""
-
-    @property
-    def middles(self) -> np.ndarray:
-        """int64 [component], the medians: many components are large in the same way in all tokens,
-        and only what is off them need be told of each."""
-        return np.rint(np.median(self.integers, axis=1)).astype(np.int64)
+    place: np.ndarray | None = None
+    """int64 [component, token], the part of `integers` that comes of positions added to the
+    embeddings; None where it is not known."""
 
     @property
     def plain(self) -> np.ndarray:
         """float64 [token, component], without bias and not rotated."""
         return self.integers.T * self.step
+
+    def part(self, own: bool) -> np.ndarray:
+        """float64 [token, component], of `plain` what comes of positions, or, own, all the rest."""
+        return (self.integers - self.place if own else self.place).T * self.step
 
     def rotated(self, turns: np.ndarray) -> np.ndarray:
         """float64 [token, component], with bias and rotated.
@@ -43,14 +49,12 @@ class Side:
 
     def as_json(self) -> dict:
         """As a file has it."""
-        stated = {} if self.bias is None else {"bias": self.bias.tolist()}
-        middles = self.middles
         return {
             "step": self.step,
-            **stated,
+            **({} if self.bias is None else {"bias": self.bias.tolist()}),
             "components": len(self.integers),
-            "middles": middles.tolist(),
-            "integers": rice.write(self.integers - middles[:, None]),
+            **_written(self.integers),
+            **({} if self.place is None else {"place": _written(self.place)}),
         }
 
     @classmethod
@@ -60,19 +64,36 @@ class Side:
         length: number of tokens; what: "queries" or "keys", for messages
         raises: ReportError if there are more or fewer integers than that takes
         """
-        number, middles = content["components"], content["middles"]
-        if len(middles) != number:
-            raise damaged(f"the {what} have {number} components and {len(middles)} middles")
-        try:
-            integers = rice.read(content["integers"], number, length)
-        except ValueError as error:
-            raise damaged(f"the {what} are not those of {length} tokens") from error
-        bias = content.get("bias")
-        if bias is not None and len(bias) != len(integers):
-            raise damaged(f"the {what} have {len(integers)} components, their bias {len(bias)}")
-        bias = None if bias is None else np.asarray(bias, float)
-        whole = integers + np.asarray(middles, np.int64)[:, None]
-        return cls(float(content["step"]), whole, bias)
+        number, bias, place = (content.get(name) for name in ("components", "bias", "place"))
+        if bias is not None and len(bias) != number:
+            raise damaged(f"the {what} have {number} components, their bias {len(bias)}")
+        return cls(
+            float(content["step"]),
+            _read(content, number, length, what),
+            None if bias is None else np.asarray(bias, float),
+            None if place is None else _read(place, number, length, what),
+        )
+
+
+def _written(integers):
+    """Many components are large in the same way in all tokens: only what is off their median is
+    told of each."""
+    middles = np.rint(np.median(integers, axis=1)).astype(np.int64)
+    return {
+        "middles": middles.tolist(),
+        "integers": rice.write(integers - middles[:, None]),
+    }
+
+
+def _read(content, number, length, what):
+    """int64 [component, token], the inverse of `_written`."""
+    middles = np.asarray(content["middles"], np.int64)
+    if len(middles) != number:
+        raise damaged(f"the {what} have {number} components and {len(middles)} middles")
+    try:
+        return rice.read(content["integers"], number, length) + middles[:, None]
+    except ValueError as error:
+        raise damaged(f"the {what} are not those of {length} tokens") from error
 
 
 def rotated(side: np.ndarray, turns: np.ndarray) -> np.ndarray:
@@ -85,3 +106,62 @@ def rotated(side: np.ndarray, turns: np.ndarray) -> np.ndarray:
     result = side.copy()
     result[..., 0:number:2], result[..., 1:number:2] = turning.real, turning.imag
     return result
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one key head, and how queries and keys are rotated."""
+
+    layer: int
+    key_head: int
+    length: int
+    """Number of tokens, T."""
+    frequencies: np.ndarray
+    """float64 [pair], radians a token by which the pairs of components turn; none: no rotation."""
+    side: Side
+
+    @functools.cached_property
+    def turns(self) -> np.ndarray:
+        """What pairs are multiplied by, complex [token, pair]."""
+        return turns(self.frequencies, self.length)
+
+    @functools.cached_property
+    def plain(self) -> np.ndarray:
+        """float64 [token, component], as `Side.plain`."""
+        return self.side.plain
+
+    @functools.cached_property
+    def rotated(self) -> np.ndarray:
+        """float64 [token, component], as `Side.rotated`."""
+        return self.side.rotated(self.turns)
+
+
+def name(layer: int, key_head: int) -> str:
+    """Name of the file of keys within its folder of datasets."""
+    return f"keys/{layer}/{key_head}.json"
+
+
+def encode(keys: Keys) -> dict:
+    """The keys/1 dataset."""
+    return {
+        "schema": SCHEMA,
+        "layer": keys.layer,
+        "key_head": keys.key_head,
+        "tokens": keys.length,
+        "frequencies": keys.frequencies.tolist(),
+        **keys.side.as_json(),
+    }
+
+
+def decode(data: dict) -> Keys:
+    """The keys of a keys/1 dataset; the inverse of `encode`.
+
+    raises: ReportError if there are too few or too many values of anything
+    """
+    length, frequencies = data["tokens"], np.asarray(data["frequencies"], float)
+    side = Side.from_json(data, length, "keys")
+    if 2 * len(frequencies) > len(side.integers):
+        raise damaged(
+            f"{len(frequencies)} frequencies turn pairs of {len(side.integers)} components"
+        )
+    return Keys(data["layer"], data["key_head"], length, frequencies, side)

@@ -1,45 +1,34 @@
 """The datasets of a built site: every schema, checksum and number, and that all fit together.
 
-Beyond schemas: the probabilities of a shard sum to what they should, which they do only if none is
-lost; effects on predictions sum and are in order; the parts of a table fit together.
+Beyond schemas: a shard has all its values, and largest targets that it sees; effects on predictions
+sum and are in order; the parts of a table fit together.
 """
 
 import functools
 from pathlib import Path
 
-import numpy as np
-
 from report import files
 from report.datasets import store
-from report.datasets.formats import attention, keys
+from report.datasets.formats import attention, sides
+from report.datasets.formats.ranking import RANKS
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
 from report.errors import ReportError
 from report.kinds import folders, questions
 
-SUM_ERROR = 1e-4
-"""How far the sum of a row's probabilities may be off: the normalizers are rounded."""
-
 
 def verify_attention(shard: dict) -> None:
-    """Verify one attention/3 dataset, or one attention/4 dataset with its keys.
+    """Verify one attention/4 dataset, with its keys.
 
-    raises: ReportError if values are missing or too many, if the probabilities of a row do not add
-        up to 1 less what the sink takes, or if targets or markers do not fit what is visible
+    raises: ReportError if values are missing or too many, or if targets or markers do not fit what
+        is visible
     """
-    where, ranks = f"layer {shard['layer']} head {shard['head']}", attention.RANKS
+    where = f"layer {shard['layer']} head {shard['head']}"
     decoded = attention.decode(shard)
-    left = 1.0
-    if decoded.sink is not None:
-        with np.errstate(over="ignore"):
-            left -= np.exp(decoded.sink - decoded.log_normalizer)
-    wrong = ~(np.abs(decoded.probability.sum(1) - left) <= SUM_ERROR)
-    if wrong.any():
-        raise ReportError(f"{where}: probabilities of token {wrong.argmax()} do not add up")
     visible = decoded.visible
     ends = zip(visible.first.tolist(), visible.last.tolist(), strict=True)
     for current, (first, last) in enumerate(ends):
         targets = decoded.largest_targets[current].tolist()
-        number = min(ranks, last - first + 1)
+        number = min(RANKS, last - first + 1)
         listed = targets[:number]
         inside = all(first <= target <= last for target in listed)
         padded = all(target == -1 for target in targets[number:])
@@ -118,7 +107,6 @@ def _check_numbers(name, data, manifest, beside):
     beside: gives other datasets of that folder by their names
     """
     verifying = {
-        "attention/3": _verify_shard,
         "attention/4": _verify_shard,
         "keys/1": _verify_keys,
         "conditions/1": lambda name, data, *_: verify_texts(data),
@@ -146,9 +134,9 @@ def _verify_shard(name, shard, manifest, beside):
 
 
 def _verify_keys(name, data, *_):
-    if name != keys.name(data["layer"], data["key_head"]):
+    if name != sides.name(data["layer"], data["key_head"]):
         raise ReportError(f"is of layer {data['layer']} key head {data['key_head']}")
-    keys.decode(data)
+    sides.decode(data)
 
 
 def _verify_received(name, received, manifest, beside):

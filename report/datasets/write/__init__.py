@@ -2,6 +2,6 @@
 it: `write` in its folder of `report/kinds/`.
 
 folder.py     the folder while it is written, and its manifest
-attention.py  the shards of heads; softmax.py says how scores become probabilities
+attention.py  the shards of heads
 processes.py  writes in as many processes as there are cores; worker.py is one of them
 """

@@ -1,80 +1,60 @@
-"""Writes the attention of heads, one shard a head: for articles about a passage or a table.
-
-Queries and keys are T x components numbers, cells T x T / 2. So a short passage is written cell by
-cell. Without a rotation `attention.encode` writes products as well, which keep terms more exactly;
-so these are heads of queries and keys only in passages so long that a browser should not work out
-all cells at once.
-"""
+"""Writes the attention of heads, one shard a head: for articles about a passage or a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from report.datasets.formats import attention, fitting, keys
+from report.datasets.formats import fitting, sides
+from report.datasets.formats.attention import Softmax
 from report.datasets.formats.fields import Fields
-from report.datasets.formats.group import Group
+from report.datasets.formats.group import Group, Head, head_of_cells
 from report.datasets.formats.rotation import NONE, Rotation, found
 from report.datasets.formats.visible import Visible
 from report.datasets.write import processes
 from report.datasets.write.folder import Folder, write_dataset
-from report.datasets.write.softmax import softmax_of
 from report.files import own_folder
 
 if TYPE_CHECKING:
     from report.measurements.passage import PassageMeasurement
 
-LONG = 200_000
-"""Cells up to which a head that does not rotate is written by its cells: a browser then draws its
-map at once, without a worker (isMany in raster.js)."""
-
-
-PLACED = 2_200_000
-"""The same of a first layer whose positions are told apart, which takes its cells: about those of a
-causal passage of 2,048 tokens. In longer ones, its terms are not told apart."""
-
 
 @dataclass(frozen=True)
-class Groups:
-    """The heads of a layer that are written as queries and keys."""
+class _Job:
+    """Heads of a layer that are written together."""
 
-    heads: list[range]
-    """Of each key head."""
-    rotation: Rotation
+    layer: int
+    heads: Sequence[int]
+    key_head: int | None
+    """Whose queries and keys are written; None: one head, by its cells."""
+    rotation: Rotation | None = None
 
 
-def groups(measurement: PassageMeasurement, layer: int) -> Groups | None:
-    """The heads of each key head of a layer, or None if its heads are written by their cells."""
-    factors = measurement.factors[layer]
-    if not hasattr(factors, "query"):  # nothing but scores is known
-        return None
-    heads, length, components = factors.query.shape
-    visible = Visible.of(measurement.visible(layer), length)
-    plain = factors.unrotated_query is None or factors.position is not None
-    most = LONG if factors.query_place is None else PLACED
-    if not shorter(visible.count, length, components) or (plain and visible.count <= most):
-        return None
+def _jobs(measurement: PassageMeasurement, layer: int) -> list[_Job]:
+    """Which heads of a layer are written together: those of a key head, if queries and keys are
+    known and how these are rotated."""
+    factors, number = measurement.factors[layer], measurement.largest_targets.shape[1]
     turned = rotation(factors)
-    size, kept = heads // len(factors.key), measurement.largest_targets.shape[1]
-    some = [range(n, min(n + size, kept)) for n in range(0, kept, size)]
-    return turned and Groups(some, turned)
-
-
-def shorter(cells: int, length: int, components: int) -> bool:
-    """Whether queries and keys take fewer bytes than cells: about one a number, and two a cell."""
-    return cells >= length * components
+    if turned is None:
+        return [_Job(layer, [head], None) for head in range(number)]
+    size = len(factors.query) // len(factors.key)
+    some = [range(n, min(n + size, number)) for n in range(0, number, size)]
+    return [_Job(layer, heads, key_head, turned) for key_head, heads in enumerate(some)]
 
 
 def rotation(factors) -> Rotation | None:
-    """How a layer rotates, or None if it is no rotation of pairs that grows with the place.
+    """How a layer rotates, or None where that is no rotation of pairs that grows with the place, or
+    nothing but scores is known.
 
     It is found from one head's queries and one head's keys: all heads of a layer have one rotation.
     """
+    if not hasattr(factors, "query"):
+        return None
     if factors.unrotated_query is None:
         return NONE
     if factors.position is not None:
@@ -90,7 +70,7 @@ def group_of(
     heads: Sequence[int],
     turned: Rotation,
 ) -> Group:
-    """What is written of some heads that share a key head; turned: the rotation of the layer."""
+    """Some heads that share a key head, to be written; turned: the rotation of the layer."""
     factors, some = measurement.factors[layer], slice(heads[0], heads[-1] + 1)
     query_bias, key_bias = _array(factors.query_bias), _array(factors.key_bias)
     turns = factors.unrotated_query is not None
@@ -104,6 +84,10 @@ def group_of(
     if key_bias is not None:
         key_bias = key_bias[key_head]
         keys = keys.astype(float) - key_bias
+    placed = {}
+    if factors.query_place is not None:
+        placed["query_place"] = scale * _array(factors.query_place)[some]
+        placed["key_place"] = _array(factors.key_place)[key_head]
     return Group(
         layer=layer,
         key_head=key_head,
@@ -118,9 +102,20 @@ def group_of(
         with_row_constant=factors.softcap is not None or factors.sink is not None,
         largest_targets=measurement.largest_targets[layer, some],
         marker_count=measurement.marker_count[layer, some],
-        softmaxes=[softmax_of(measurement, layer, head) for head in heads],
+        softmaxes=[_softmax(measurement, layer, head) for head in heads],
         alibi=None if factors.position is None else _array(factors.position)[some],
         plain="mixed" if factors.mixed else "content",
+        **placed,
+    )
+
+
+def _softmax(measurement, layer, head):
+    """How the scores of one head become probabilities."""
+    factors = measurement.factors[layer]
+    return Softmax(
+        visible=Visible.of(measurement.visible(layer), measurement.largest_targets.shape[2]),
+        softcap=factors.softcap,
+        sink=None if factors.sink is None else float(factors.sink[head]),
     )
 
 
@@ -138,17 +133,6 @@ BYTES_OF_A_CELL = 150
 BYTES_OF_A_ROW = 40_000
 """The same of a head that is written as queries and keys: each of its arrays has some hundred rows
 at a time, so this is for each key."""
-
-
-@dataclass(frozen=True)
-class _Job:
-    """Heads of a layer that are written together."""
-
-    layer: int
-    heads: Sequence[int]
-    key_head: int | None
-    """Whose queries and keys are written; None: each head is written by its cells."""
-    rotation: Rotation | None = None
 
 
 @dataclass(frozen=True)
@@ -190,7 +174,7 @@ def write_attention(
             files.write_bytes(name, content)
         return measurement.factors.fields
     layers, heads, length = measurement.largest_targets.shape[:3]
-    planned = list(_planned(measurement))
+    planned = [job for layer in range(layers) for job in _jobs(measurement, layer)]
     by_cells = any(job.key_head is None for job in planned)
     memory = BYTES_OF_A_CELL * length**2 if by_cells else BYTES_OF_A_ROW * length
     enough = layers * heads * length**2 >= CELLS_OF_A_START
@@ -209,43 +193,30 @@ def write_attention(
     return of_layers
 
 
-def _planned(measurement: PassageMeasurement) -> Iterator[_Job]:
-    """Which heads are written together, layer after layer."""
-    layers, heads = measurement.largest_targets.shape[:2]
-    for layer in range(layers):
-        found = groups(measurement, layer)
-        if found is None:
-            yield from (_Job(layer, [head], None) for head in range(heads))
-        else:
-            for key_head, some in enumerate(found.heads):
-                yield _Job(layer, some, key_head, found.rotation)
-
-
 def name(layer: int, head: int) -> str:
     """Name of a shard within its folder of datasets."""
     return f"attention/{layer}/{head}.json"
 
 
-def write_heads(folder: Path, parts: dict | Group) -> tuple[dict[str, dict], Fields]:
-    """Write one head, or the heads of a group and their keys.
+def write_heads(folder: Path, heads: Group | Head) -> tuple[dict[str, dict], Fields]:
+    """Write one head by its cells, or the heads of a group and their keys.
 
-    parts: arguments of `attention.encode`, or a group
     returns: "bytes" and "sha256" of each file, and the fields of a shard
-    raises: ReportError as `attention.encode`, `fitting.encode` and `Folder.write`
+    raises: ReportError as `fitting.encode` and `Folder.write`
     """
-    if isinstance(parts, Group):
-        of_keys, shards = fitting.encode(parts)
-        datasets = {keys.name(parts.layer, parts.key_head): of_keys}
-    else:
-        datasets, shards = {}, [attention.encode(**parts)]
+    of_keys, shards = _encoded(heads)
+    datasets = {sides.name(key["layer"], key["key_head"]): key for key in of_keys}
     datasets |= {name(shard["layer"], shard["head"]): shard for shard in shards}
     facts = {name: write_dataset(folder / name, data) for name, data in datasets.items()}
     return facts, Fields.of(shards[0])
 
 
-def attention_shard(measurement: PassageMeasurement, layer: int, head: int) -> dict:
-    """The attention/3 dataset of one head; ReportError as `attention.encode`."""
-    return attention.encode(**_parts(measurement, layer, head))
+def _encoded(heads):
+    """The datasets of the keys, if there are any, and of the heads."""
+    if isinstance(heads, Head):
+        return [], [fitting.encode_cells(heads)]
+    of_keys, shards = fitting.encode(heads)
+    return [of_keys], shards
 
 
 def attention_datasets(
@@ -255,33 +226,28 @@ def attention_datasets(
 
     raises: ReportError as `write_heads`
     """
-    found = groups(measurement, layer)
-    if found is None:
-        return [(attention_shard(measurement, layer, head), 1)]
-    key_head, heads = next((n, heads) for n, heads in enumerate(found.heads) if head in heads)
-    group = group_of(measurement, layer, key_head, [head], found.rotation)
-    of_keys, shards = fitting.encode(group)
-    return [(shards[0], 1), (of_keys, len(heads))]
+    job = next(job for job in _jobs(measurement, layer) if head in job.heads)
+    of_keys, shards = _encoded(_heads(measurement, replace(job, heads=[head])))
+    return [(shards[0], 1), *((key, len(job.heads)) for key in of_keys)]
 
 
 def _arguments(folder, measurement, job):
     """The arguments of `write_heads`."""
-    if job.key_head is None:
-        return folder, _parts(measurement, job.layer, *job.heads)
-    return folder, group_of(measurement, job.layer, job.key_head, job.heads, job.rotation)
+    return folder, _heads(measurement, job)
 
 
-def _parts(measurement, layer, head):
-    """The arguments of `attention.encode`, without anything of the libraries that measured."""
-    return {
-        "layer": layer,
-        "head": head,
-        "terms": [
-            attention.PlainTerm(term.name, term.per, term.values, term.pair)
-            for term in measurement.terms(layer, head)
-        ],
-        "probability": measurement.probability(layer, head),
-        "marker_count": measurement.marker_count[layer, head],
-        "largest_targets": measurement.largest_targets[layer, head],
-        "softmax": softmax_of(measurement, layer, head),
-    }
+def _heads(measurement, job):
+    """What is written of some heads, without anything of the libraries that measured."""
+    layer = job.layer
+    if job.rotation is not None:
+        return group_of(measurement, layer, job.key_head, job.heads, job.rotation)
+    (head,) = job.heads
+    return head_of_cells(
+        layer,
+        head,
+        measurement.terms(layer, head),
+        measurement.probability(layer, head),
+        measurement.marker_count[layer, head],
+        measurement.largest_targets[layer, head],
+        _softmax(measurement, layer, head),
+    )

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from report.datasets.formats.attention import DecodedAttention, DecodedTerm
-from report.datasets.formats.attention_terms import PLACED
+from report.datasets.formats.attention import PLACED, DecodedAttention, DecodedTerm
 from report.figures.parts.theme import KINDS, TERMS
 from report.kinds.passage.data import PassageData, Token
 from report.text import set_apart, shortened

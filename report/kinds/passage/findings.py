@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from report.datasets.formats.attention_terms import PLACED
+from report.datasets.formats.attention import PLACED
 from report.figures import alignment_vs_magnitude
 from report.figures.parts import score_terms
 from report.figures.parts.heads import Head, MagnitudeRatio, largest

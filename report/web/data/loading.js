@@ -28,9 +28,9 @@ async function fetched(url) {
     .then((file) => withKeys(file, url));
 }
 
-// An attention/4 file names the file of its keys, which heads share. It stands in place of its name.
+// An attention/4 file may name the file of its keys, which heads share: it stands in place of its name.
 async function withKeys(file, url) {
-  if (file.schema !== "attention/4") return file;
+  if (file.schema !== "attention/4" || !file.keys) return file;
   return { ...file, keys: await loadJson(new URL(`../../${file.keys}`, url).href) };
 }
 

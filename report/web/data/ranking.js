@@ -23,7 +23,7 @@ function highest(scores, first, depth) {
   const targets = [];
   let least = -Infinity; // of those found, once they are as many as that
   for (let n = 0; n < scores.length; n++) {
-    const score = scores[n];
+    const score = Math.fround(scores[n]); // as sums in another order have it, too
     if (score <= least) continue;
     let at = targets.length < depth ? targets.push(0) - 1 : depth - 1;
     for (; at > 0 && best[at - 1] < score; at--) {

@@ -1,142 +1,293 @@
-// The file of one head as functions of a cell: current token i, target token j. This is attention/3,
-// the twin of attention.py, attention_terms.py, product.py and packing.py in report/datasets/formats;
-// attention/4 is in factored.js.
+// The file of one head (attention/4) as functions of a cell: current token i, target token j. The twin
+// of report/datasets/formats/attention.py, which says what such a file holds.
+//
+// Rows are worked out when they are asked for, four at a time: all that a row needs of the others is
+// where in the file its numbers are. So a page that asks for a cell does not wait for all the others.
 
-import { factored, rowOf } from "./factored.js";
+import { largestTargets, RANKS } from "./ranking.js";
+import { nearCells } from "./near_cells.js";
+import { readFew, readRice } from "./rice.js";
+import { productsOf } from "./sides.js";
+import { normalizerOf } from "./softmax.js";
 import { startOfRows, visibleOf } from "./visible.js";
 
-const PLACED = ["content", "content_position", "position_content", "position_position"];
+const KEPT = 1_500_000; // numbers of rows that are kept, at most; beyond that all are forgotten
+
+// Where the scores of rows are kept, of one map at a time. Lists that are made anew for each map, or
+// for each row, would keep a collector busy.
+const room = { owner: null, list: new Float64Array(0), filled: 0 };
+
+// The first of these that is a term of cells is the rest: what the others leave of a score.
+const TAKES_UP = ["position", "content", "mixed", "score"];
 
 // A cell that i cannot see has no value: ask `sees` first.
 export function attention(shard) {
-  if (shard.schema === "attention/4") return factored(shard);
   const size = shard.tokens;
   const { first, last } = visibleOf(shard);
   const start = startOfRows(first, last);
+  const { softcap, sink } = shard;
+  const cap = softcap ? (x) => softcap * Math.tanh(x / softcap) : (x) => x;
+  const rows = new Rows(shard, { first, last, start });
+  const score = (i, j) => rows.of(i).scores[j - first[i]];
+  const whole = (i, j) => score(i, j) - rows.ofTokens.target[j] - rows.ofTokens.current[i];
   const terms = {};
-  const parts = { cells: [], target: new Float64Array(size), current: new Float64Array(size) };
   for (const [name, term] of Object.entries(shard.terms)) {
-    const cells = term.per === "cell" ? cellsOf(term, first, last, start[size]) : null;
-    terms[name] = termOf(term, cells, start);
-    addTo(parts, term, cells);
+    if (term.per !== "cell") terms[name] = termOf(term);
+    else if (name !== rows.rest) terms[name] = (i, j) => rows.cell(name, i, j);
+    else terms[name] = (i, j) => rows.others.reduce((left, one) => left - rows.cell(one, i, j), whole(i, j));
   }
-  const each = Object.values(terms);
-  if (terms.position_position) {
-    // what is one term where its parts are not known
-    const value = (i, j) => PLACED.reduce((sum, name) => sum + terms[name](i, j), 0);
-    Object.defineProperty(terms, "mixed", { value }); // to be asked for, but no term beside them
-  }
-  const { softcap, log_normalizer } = shard;
-  const score = each.reduce((sum, term) => (i, j) => sum(i, j) + term(i, j));
-  // what enters the softmax
-  const capped = softcap
-    ? (i, j) => softcap * Math.tanh(score(i, j) / softcap)
-    : score;
+  // what is one term where its parts are not known: to be asked for, but no term beside them
+  if (terms.position_position) Object.defineProperty(terms, "mixed", { value: whole });
+  const capped = (i, j) => cap(score(i, j));
+  const row = (i) => (softcap ? rows.of(i).scores.map(cap) : rows.of(i).scores);
+  const normalizer = (i) => (rows.of(i).normalizer ??= normalizerOf(row(i), sink));
   return {
-    shard, size, first, last, terms, score, capped,
-    nearly: capped, // of single cells, as fast as may be
-    // what enters the softmax, of the visible cells of a row
-    row: (i) => {
-      const scores = sums(parts, first[i], last[i], start[i], i);
-      return softcap ? scores.map((x) => softcap * Math.tanh(x / softcap)) : scores;
-    },
-    termRow: (name, i) => rowOf(terms[name], first[i], last[i], i),
-    normalizer: (i) => log_normalizer[i],
+    shard, size, first, last, terms, score, capped, normalizer,
+    nearly: (i, j) => cap(rows.nearly(i, j)), // `capped` but for largest targets, without the row
+    row, // only until so many other rows are asked for that there is no room for it
+    termRow: (name, i) => rows.term(name, i) ?? rowOf(terms[name], first[i], last[i], i),
+    // works out four rows that will be asked for, and the terms of each if these are
+    ahead: (some, terms = false) => rows.ahead(some, terms),
     cell: (i, j) => start[i] + j, // its place in a list of all visible cells
     sees: (i, j) => i >= 0 && i < size && j >= first[i] && j <= last[i],
-    probability: (i, j) => Math.exp(capped(i, j) - log_normalizer[i]),
-    target: (i, k) => shard.largest_targets[i * 11 + k],
+    probability: (i, j) => Math.exp(capped(i, j) - normalizer(i)),
+    target: (i, k) => rows.of(i).targets[k] ?? -1,
     backward: last.every((target, i) => target <= i), // no token sees a later one
   };
 }
 
-// A term of all visible cells, row by row.
-function cellsOf({ packed, step, product }, first, last, count) {
-  const cells = new Float64Array(count);
-  if (!product) {
-    const integers = unpack(packed);
-    for (let n = 0; n < count; n++) cells[n] = integers[n] * step;
-    return cells;
-  }
-  addProduct(cells, product, first, last);
-  const [skipped, missing] = [unpack(product.skipped), unpack(product.missing)];
-  for (let k = 0, n = -1; k < missing.length; k++) cells[(n += skipped[k] + 1)] += missing[k] * step;
-  return cells;
+// A term at the visible cells of a row.
+function rowOf(term, first, last, i) {
+  const values = new Float64Array(last - first + 1);
+  for (let n = 0; n < values.length; n++) values[n] = term(i, first + n);
+  return values;
 }
 
-// Row by row, so that what is added to stays in the fastest cache, and four components at once, as
-// reading and writing it takes longer than a product. The sum is in the order of the components.
-function addProduct(cells, product, first, last) {
-  const { queries, keys } = components(product, first.length);
-  for (let i = 0, start = 0; i < first.length; i++) {
-    const from = first[i], to = last[i];
-    for (let c = 0; c < keys.length; c += 4) {
-      const q0 = queries[c][i], q1 = queries[c + 1][i], q2 = queries[c + 2][i], q3 = queries[c + 3][i];
-      const k0 = keys[c], k1 = keys[c + 1], k2 = keys[c + 2], k3 = keys[c + 3];
-      for (let j = from, n = start; j <= to; j++, n++) {
-        cells[n] = cells[n] + q0 * k0[j] + q1 * k1[j] + q2 * k2[j] + q3 * k3[j];
-      }
-    }
-    start += to - from + 1;
-  }
-}
-
-// Weighted queries, and keys, of each component; zeros are added up to a multiple of four.
-function components({ weights, coarse, fine }, size) {
-  const low = unpack(fine);
-  const integers = unpack(coarse).map((high, n) => (57 * high + low[n]) / 100);
-  const queries = [], keys = [];
-  for (let c = 0; c < 4 * Math.ceil(weights.length / 4); c++) {
-    const from = 2 * c * size; // beyond the last component there is nothing
-    const query = new Float64Array(size), key = new Float64Array(size);
-    key.set(integers.subarray(from + size, from + 2 * size));
-    query.set(integers.subarray(from, from + size));
-    queries.push(query.map((integer) => integer * (weights[c] ?? 0)));
-    keys.push(key);
-  }
-  return { queries, keys };
-}
-
-function termOf({ per, step, values }, cells, start) {
-  if (per === "cell") return (i, j) => cells[start[i] + j];
+function termOf({ per, step, values }) {
   if (per === "current") return (i) => values[i] * step;
   if (per === "target") return (i, j) => values[j] * step;
   return (i, j) => values[j] * step - values[i] * step;
 }
 
-// Adds a term to what is summed for all cells of a row at once, since a slider waits for it: terms of
-// a cell are kept apart, those of one token added to what its column or row gets.
-function addTo(parts, { per, step, values }, cells) {
-  if (per === "cell") parts.cells.push(cells);
-  else for (let n = 0; n < values.length; n++) {
-    if (per !== "current") parts.target[n] += values[n] * step;
-    if (per !== "target") parts.current[n] += (per === "current" ? 1 : -1) * values[n] * step;
+class Rows {
+  constructor(shard, { first, last, start }) {
+    Object.assign(this, { shard, first, last, start });
+    this.ofTokens = tokenTerms(shard);
+    const cells = Object.keys(shard.terms).filter((name) => shard.terms[name].per === "cell");
+    this.rest = TAKES_UP.find((name) => cells.includes(name));
+    this.others = cells.filter((name) => name !== this.rest);
+    this.rows = new Map(); // row -> {scores, targets, normalizer}
+    this.read = {};
+    this.kept = new Map(); // row -> {term: values of its cells}, of the other terms
+  }
+
+  // Where in the lists of a file the targets of each row begin.
+  get begins() {
+    let listed = 0;
+    const counts = this.first.map((from, i) => Math.min(RANKS, this.last[i] - from + 1));
+    return this.own("begins", [...counts.map((count) => (listed += count) - count), listed]);
+  }
+
+  // What the file says nearly: products of queries and keys, or cells.
+  get near() {
+    const { shard, first, last, start } = this;
+    const near = shard.queries ? productsOf(shard) : nearCells(shard, { first, last, start });
+    return this.own("near", near);
+  }
+
+  get numbers() {
+    return this.own("numbers", readRice(this.shard.targets, 1, this.begins.at(-1)));
+  }
+
+  // What is missing to a term of cells; to the rest, it is missing to scores. Each is read when it is
+  // asked for: a map of scores needs no other.
+  missing(name) {
+    return (this.read[name] ??= this.missingOf(this.shard.terms[name]));
+  }
+
+  own(name, value) {
+    Object.defineProperty(this, name, { value });
+    return value;
+  }
+
+  missingOf({ step, tens, top, top_cells, cells, rows }) {
+    const listed = this.begins.at(-1);
+    const tops = new Float64Array(readRice(top, 1, listed)); // `from` would take ten times as long
+    for (let n = 0; n < listed; n++) tops[n] *= tens;
+    const [places, few] = readFew(top_cells);
+    places.forEach((place, n) => (tops[place] += few[n]));
+    const ofRows = rows ? readRice(rows, 1, this.first.length) : new Int32Array(this.first.length);
+    return { step, tops, cells: readFew(cells), rows: ofRows };
+  }
+
+  of(i) {
+    if (!this.has(i)) this.make(this.around(i));
+    return this.rows.get(i);
+  }
+
+  has(i) {
+    return room.owner === this && this.rows.has(i);
+  }
+
+  // The four rows of which one is.
+  around(i) {
+    const from = i - (i % 4);
+    return [0, 1, 2, 3].map((n) => Math.min(from + n, this.first.length - 1));
+  }
+
+  // What the terms and the biases of a target add to the products of its key.
+  get offsets() {
+    const { ofTarget } = this.near;
+    const { target } = this.ofTokens;
+    return this.own("offsets", ofTarget ? target.map((value, j) => value - ofTarget[j]) : target);
+  }
+
+  // Keeps what four rows are, some of which may be the same.
+  make(some) {
+    const fresh = this.placesFor(some);
+    const { ofCurrent } = this.near;
+    const missing = this.missing(this.rest);
+    this.four(null, some, (i, products, at) => {
+      const scores = fresh.get(i);
+      if (!scores) return; // it is kept already
+      const [from, offsets, current] = [this.first[i], this.offsets, ofCurrent ? ofCurrent[i] : 0];
+      for (let n = 0; n < scores.length; n++) {
+        scores[n] = products[at + n] + (offsets[from + n] - current);
+      }
+      const numbers = this.numbers.subarray(this.begins[i], this.begins[i + 1]);
+      const targets = largestTargets(numbers, scores, from);
+      this.add(missing, i, targets, scores);
+      const row = missing.rows[i] * missing.step + this.ofTokens.current[i];
+      for (let n = 0; n < scores.length; n++) scores[n] += row;
+      this.rows.set(i, { scores, targets });
+    });
+  }
+
+  // Room for the scores of those rows that are not kept: row -> list. Where there is none any more, all
+  // others are forgotten.
+  placesFor(some) {
+    const length = (i) => this.last[i] - this.first[i] + 1;
+    let fresh = [...new Set(some)].filter((i) => !this.has(i));
+    const needed = fresh.reduce((sum, i) => sum + length(i), 0);
+    if (room.owner !== this || room.filled + needed > room.list.length) {
+      this.forget();
+      fresh = [...new Set(some)];
+    }
+    return new Map(
+      fresh.map((i) => [i, room.list.subarray(room.filled, (room.filled += length(i)))]),
+    );
+  }
+
+  forget() {
+    this.rows.clear();
+    const size = this.first.length;
+    const needed = Math.min(this.start[size], Math.max(KEPT, 4 * size));
+    const list = room.list.length < needed ? new Float64Array(needed) : room.list;
+    Object.assign(room, { owner: this, list, filled: 0 });
+  }
+
+  // Four rows of a term, or of all together, nearly: of each a list, and where in it the first visible
+  // cell is. Lists hold until the next call.
+  four(name, some, take) {
+    const from = Math.min(...some.map((i) => this.first[i]));
+    const to = Math.max(...some.map((i) => this.last[i]));
+    const { begins, found } = this.near.rows(name, some, from, to);
+    some.forEach((i, n) => take(i, found[n], this.first[i] - begins[n]));
+  }
+
+  // Adds what is missing at the cells of a row.
+  add({ step, tops, cells: [places, integers] }, i, targets, values) {
+    const [from, begin] = [this.first[i], this.begins[i]];
+    targets.forEach((j, k) => (values[j - from] += tops[begin + k] * step));
+    const start = this.start[i] + from;
+    for (let n = firstFrom(places, start); places[n] < start + values.length; n++) {
+      values[places[n] - start] += integers[n] * step;
+    }
+  }
+
+  ahead(some, terms) {
+    if (some.some((i) => !this.has(i))) this.make(some);
+    if (terms && some.some((i) => !this.kept.has(i))) this.makeTerms(some);
+  }
+
+  // The terms of all cells of a row, but for the rest.
+  termsOf(i) {
+    if (!this.kept.has(i)) this.makeTerms(this.around(i));
+    return this.kept.get(i);
+  }
+
+  makeTerms(some) {
+    if (this.kept.size * this.first.length * this.others.length > KEPT) this.kept.clear();
+    if (some.some((i) => !this.has(i))) this.make(some); // now: products hold until others come
+    const found = new Map(some.map((i) => [i, {}]));
+    for (const name of this.others) {
+      const missing = this.missing(name);
+      this.four(name, some, (i, products, at) => {
+        const values = products.slice(at, at + this.last[i] - this.first[i] + 1);
+        this.add(missing, i, this.of(i).targets, values);
+        found.get(i)[name] = values;
+      });
+    }
+    for (const [i, terms] of found) this.kept.set(i, terms);
+  }
+
+  // One cell of a term that is not the rest.
+  cell(name, i, j) {
+    const known = this.kept.get(i);
+    if (known) return known[name][j - this.first[i]];
+    const { step, tops, cells } = this.missing(name);
+    const rank = this.of(i).targets.indexOf(j);
+    const top = rank < 0 ? 0 : tops[this.begins[i] + rank];
+    return this.near.cell(name, i, j) + (top + integerAt(cells, this.start[i] + j)) * step;
+  }
+
+  // A term of all cells of a row, undefined for those of single tokens.
+  term(name, i) {
+    const whole = name === "mixed" && this.rest !== name;
+    if (!whole && this.shard.terms[name].per !== "cell") return undefined;
+    if (this.others.includes(name)) return this.termsOf(i)[name];
+    const [{ scores }, from, { target, current }] = [this.of(i), this.first[i], this.ofTokens];
+    const left = scores.map((score, n) => score - target[from + n] - current[i]);
+    if (whole || !this.others.length) return left;
+    const others = Object.values(this.termsOf(i));
+    return left.map((value, n) => others.reduce((rest, values) => rest - values[n], value));
+  }
+
+  nearly(i, j) {
+    const { ofTarget, ofCurrent } = this.near;
+    const { target, current } = this.ofTokens;
+    const { rows, cells, step } = this.missing(this.rest);
+    const biases = ofTarget ? ofTarget[j] + ofCurrent[i] : 0;
+    const missing = (rows[i] + integerAt(cells, this.start[i] + j)) * step;
+    return this.near.cell(null, i, j) - biases + missing + target[j] + current[i];
   }
 }
 
-function sums({ cells: [one, ...others], target, current }, first, last, start, i) {
-  const scores = new Float64Array(last - first + 1);
-  const place = start + first;
-  for (let n = 0; n < scores.length; n++) scores[n] = one[place + n] + target[first + n] + current[i];
-  for (const cells of others) for (let n = 0; n < scores.length; n++) scores[n] += cells[place + n];
-  return scores;
-}
-
-// What each character adds to a number; # to [ begin one.
-const VALUE = new Int32Array(128);
-const kinds = [["#", 57, 100, 28], ["]", 11, 10, 5], ["h", 11, 1, 5], ["s", 6, 5700, 6]];
-for (const [from, count, unit, middle] of [...kinds, ["y", 6, 5700, -1]]) {
-  for (let n = 0; n < count; n++) VALUE[from.charCodeAt(0) + n] = unit * (n - middle);
-}
-const FIRST_ADDED = "]".charCodeAt(0);
-
-export function unpack(text) {
-  const numbers = new Int32Array(text.length);
-  let count = 0;
-  for (let n = 0; n < text.length; n++) {
-    const code = text.charCodeAt(n);
-    if (code < FIRST_ADDED) numbers[count++] = VALUE[code];
-    else numbers[count - 1] += VALUE[code];
+// What the terms of single tokens add to a score.
+function tokenTerms({ terms, tokens }) {
+  const sums = { target: new Float64Array(tokens), current: new Float64Array(tokens) };
+  for (const { per, step, values } of Object.values(terms)) {
+    if (per === "cell") continue;
+    values.forEach((value, n) => {
+      if (per !== "current") sums.target[n] += value * step;
+      if (per !== "target") sums.current[n] += (per === "current" ? 1 : -1) * value * step;
+    });
   }
-  return numbers.subarray(0, count);
+  return sums;
+}
+
+function integerAt([places, integers], place) {
+  const n = firstFrom(places, place);
+  return places[n] === place ? integers[n] : 0;
+}
+
+// The first place in a sorted list of at least so much.
+function firstFrom(sorted, least) {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,5 +1,5 @@
 // Queries and keys of an attention/4 file: as they were before rotation, and rotated. The twin of
-// report/datasets/formats/sides.py and of Products in factored.py.
+// report/datasets/formats/sides.py and of Products in attention.py.
 //
 // Four tokens are a block, in which the four of each component lie side by side: what is multiplied
 // together is then read one after the other, in half the time. The last block is filled up with zeros.
@@ -10,12 +10,29 @@ import { readRice } from "./rice.js";
 const BLOCK = 4;
 const placeOf = (token, components) => (token & -BLOCK) * components + (token & (BLOCK - 1));
 
-// keys: those of a keys/1 file, which are read once for all heads that share them.
-export function sidesOf({ queries, keys, tokens }) {
+// Of each term that is not the rest, which parts of queries and keys it is the product of; of `null`,
+// all terms together.
+const PARTS = {
+  null: ["turned", "turned"],
+  content: ["plain", "plain"],
+  content_position: ["own", "place"],
+  position_content: ["place", "own"],
+  position_position: ["place", "place"],
+};
+
+// What queries and keys say nearly of terms. The keys are those of a keys/1 file, which are read once
+// for all heads that share them.
+export function productsOf({ queries, keys, tokens }) {
   const turns = turnsOf(keys.frequencies, tokens);
   if (!known.has(keys)) known.set(keys, sideOf(keys, tokens, turns));
   const [query, key] = [sideOf(queries, tokens, turns), known.get(keys)];
-  return { components: query.components, query, key, ...offsetsOf(tokens, query, key) };
+  const { components } = query;
+  const parts = (name) => [query[PARTS[name][0]], key[PARTS[name][1]]];
+  return {
+    ...offsetsOf(tokens, query, key),
+    cell: (name, i, j) => dot(...parts(name), components, i, j),
+    rows: (name, some, from, to) => fourRows(...parts(name), components, some, from, to),
+  };
 }
 
 const known = new WeakMap(); // keys/1 file -> its keys
@@ -36,16 +53,27 @@ function turnsOf(frequencies, tokens) {
   return (last = { of, pairs, turns });
 }
 
-function sideOf({ components, middles, integers, step, bias }, tokens, turns) {
+function sideOf({ components, step, bias, place, ...rest }, tokens, turns) {
+  const plain = valuesOf(rest, components, step, tokens);
+  const parts = {};
+  if (place) {
+    parts.place = valuesOf(place, components, step, tokens);
+    parts.own = plain.map((value, n) => value - parts.place[n]);
+  }
+  const turned = turnedOf(plain, components, bias, turns, tokens);
+  return { components, bias, plain, turned, ...parts };
+}
+
+function valuesOf({ middles, integers }, components, step, tokens) {
   const numbers = readRice(integers, components, tokens);
-  const plain = new Float64Array(components * BLOCK * Math.ceil(tokens / BLOCK));
+  const values = new Float64Array(components * BLOCK * Math.ceil(tokens / BLOCK));
   for (let c = 0, n = 0; c < components; c++) {
     const middle = middles[c];
     for (let i = 0; i < tokens; i++, n++) {
-      plain[placeOf(i, components) + BLOCK * c] = (numbers[n] + middle) * step;
+      values[placeOf(i, components) + BLOCK * c] = (numbers[n] + middle) * step;
     }
   }
-  return { components, bias, plain, turned: turnedOf(plain, components, bias, turns, tokens) };
+  return values;
 }
 
 function turnedOf(plain, components, bias, { pairs, turns }, tokens) {
@@ -80,7 +108,7 @@ function offsetsOf(tokens, query, key) {
 }
 
 // The product of one query and one key.
-export function dot(queries, keys, components, i, j) {
+function dot(queries, keys, components, i, j) {
   let sum = 0;
   let [q, k] = [placeOf(i, components), placeOf(j, components)];
   for (let c = 0; c < components; c++, q += BLOCK, k += BLOCK) sum += queries[q] * keys[k];
@@ -88,9 +116,9 @@ export function dot(queries, keys, components, i, j) {
 }
 
 // The products of four queries and all keys from one to another: four lists, which begin at the
-// first key of a block and hold until the next call. Four keys at a time too, since reading a number
+// first key of a block (the same for all) and hold until the next call. Four keys at a time too, since reading a number
 // takes as long as multiplying it.
-export function fourRows(queries, keys, components, rows, from, to) {
+function fourRows(queries, keys, components, rows, from, to) {
   const begin = from & -BLOCK;
   const length = BLOCK * components;
   makeRoom(to + BLOCK - begin, length);
@@ -115,7 +143,7 @@ export function fourRows(queries, keys, components, rows, from, to) {
     f2[n] = c0; f2[n + 1] = c1; f2[n + 2] = c2; f2[n + 3] = c3;
     f3[n] = d0; f3[n + 1] = d1; f3[n + 2] = d2; f3[n + 3] = d3;
   }
-  return { begin, found };
+  return { begins: rows.map(() => begin), found };
 }
 
 let found = []; // lists of products, used again and again: new ones would keep a collector busy

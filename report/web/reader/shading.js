@@ -15,7 +15,6 @@ const NUMBERED = 9; // at most, the strongest first
 const LEAST = 0.02; // of a token that has a number
 const NAMED = 3; // in words
 
-const OF_A_HEAD = ["attention/3", "attention/4"];
 const decoded = new WeakMap(); // file of a head -> its attention, so that a token is shaded at once
 
 let passage; // of this page, undefined where no figure shades it
@@ -101,7 +100,7 @@ async function headInUse() {
     const { state, charts: [chart] } = figure;
     const { report } = (await chart.specification(state)).usermeta;
     const { file } = await chart.fetched(state, report.data);
-    if (!OF_A_HEAD.includes(file.schema)) continue; // what it shows of a head is no passage's attention
+    if (file.schema !== "attention/4") continue; // what it shows of a head is no passage's attention
     if (!decoded.has(file)) decoded.set(file, attention(file));
     const model = figure.element.querySelector("input[name*=model]:checked")?.parentElement;
     return { map: decoded.get(file), model: model?.textContent.trim(), head: nameOf(state, model) };

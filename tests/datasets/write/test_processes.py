@@ -21,7 +21,6 @@ from report.datasets.write.folder import Folder
 from report.errors import ReportError
 from report.files import sha256
 from report.models.measure.passage import measure_passage
-from tests import factored
 from tests.commands import contents
 
 ROOT = Path(__file__).parents[3]
@@ -54,12 +53,17 @@ def test_two_processes_write_what_one_writes(measurement, tmp_path, monkeypatch)
     together = written(tmp_path / "together", measurement)
     assert together == alone
     layers, heads = measurement.largest_targets.shape[:2]
-    assert len(alone[0]) == layers * heads
+    sides = [len(getattr(factors, "key", ())) for factors in measurement.factors]
+    of_keys = [name for name in alone[0] if name.startswith("keys/")]
+    assert len(of_keys) == sum(sides)
+    assert len(alone[0]) == layers * heads + len(of_keys)
     assert alone[2] == [(layer + 1, layers) for layer in range(layers)]
     for name, facts in alone[0].items():
         content = (tmp_path / "together" / name).read_bytes()
         assert content == (tmp_path / "alone" / name).read_bytes()
         assert facts == {"bytes": len(content), "sha256": sha256(tmp_path / "alone" / name)}
+        shard = store.read(tmp_path / "alone" / name)
+        assert "keys" not in shard or shard["keys"] in of_keys
 
 
 def test_what_another_machine_writes_is_what_this_one_writes(measurement, tmp_path):
@@ -68,24 +72,6 @@ def test_what_another_machine_writes_is_what_this_one_writes(measurement, tmp_pa
     sent = pickle.loads(pickle.dumps(sent))
     assert written(tmp_path / "sent", sent)[:2] == (files, fields)
     assert contents(tmp_path / "sent") == contents(tmp_path / "here")
-
-
-def test_queries_and_keys_are_written_alike_too(tmp_path, monkeypatch):
-    measurement = factored.measured("qwen2")
-    monkeypatch.setattr(attention, "shorter", lambda *_: True)
-    alone = written(tmp_path / "alone", measurement)
-    monkeypatch.setattr(processes, "processors", lambda: 2)
-    monkeypatch.setattr(attention, "CELLS_OF_A_START", 1)
-    assert written(tmp_path / "together", measurement) == alone
-    layers, heads = measurement.largest_targets.shape[:2]
-    of_keys = [name for name in alone[0] if name.startswith("keys/")]
-    assert len(of_keys) == sum(len(factors.key) for factors in measurement.factors)
-    assert len(alone[0]) == layers * heads + len(of_keys)
-    assert alone[2] == [(layer + 1, layers) for layer in range(layers)]
-    for name, facts in alone[0].items():
-        shard = store.read(tmp_path / "alone" / name)
-        assert facts["sha256"] == sha256(tmp_path / "alone" / name)
-        assert "keys" not in shard or shard["keys"] in of_keys
 
 
 def test_an_error_is_told_as_in_one_process(measurement, tmp_path, two):
