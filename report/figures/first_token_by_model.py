@@ -7,7 +7,7 @@ from report.datasets.formats.head_statistics import FILE
 from report.figures.parts import choices, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
-from report.figures.parts.head_sorted import SOURCES
+from report.figures.parts.head_sorted import SOURCES, of_heads
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData, PassageModels
 from report.measures import shipped
@@ -95,7 +95,7 @@ def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChar
 
 def rows(data: PassageModels, panel: int = 0, **state: str) -> dict[str, Rows]:
     choices.at_state(controls(data), state)
-    return {"heads": theme.records(data.models[panel].measured("first_token"))}
+    return {"heads": of_heads(data.models[panel], "first_token")}
 
 
 def alt(data: PassageModels, panel: int = 0, **state: str) -> str:

@@ -18,7 +18,7 @@ tensor of one number for each head and current token: NaN where the measure does
 of a text is left out afterwards, since token 0 of a decoder sees one target only. Nothing else is
 to be written: sums over texts, spread, standard error, rank, and the control (the same function
 of even attention over what is visible) follow for every measure alike, and so do its place in
-tables, figures, prose, notebooks and sweeps. `DOCS` is the address of the page for authors.
+tables, figures, prose, notebooks and sweeps.
 
 `measures/NAME.py` of a publication is a measure like those here, and hides one of the same name.
 """
@@ -80,17 +80,17 @@ class Measure:
     looks_at: str = ""
     """What a head with much of it looks at; "" for a measure of another kind."""
     needs: tuple[str, ...] = ()
-    own: bool = False
-    """Whether an author wrote it."""
+    by_author: bool = False
+    """Whether it is one of a publication's own."""
 
     def computed(self, attention: Any) -> Any:
         """What `rows` returns; ReportError with file and line for what an author's raises."""
-        if not self.own:
+        if not self.by_author:
             return self.rows(attention)
         with authored(self.file):
             return self.rows(attention)
 
-    def written(self, value: float) -> str:
+    def as_text(self, value: float) -> str:
         """A value in a sentence."""
         if "%" in self.number:
             return percent(value)
@@ -138,30 +138,30 @@ def own_measures(files: Iterable[Path | str]) -> tuple[OwnMeasure, ...]:
 
     raises: ReportError for a file that is none, or cannot be read
     """
-    found = []
+    measures = []
     for path in map(Path, files):
         if not NAME.fullmatch(path.stem):
             raise ReportError(
                 f"{path}: name a measure with small letters, digits and underscores, at most 64, "
                 "e.g. two_back.py."
             )
-        own = OwnMeasure(path.stem, str(path), read_text(path))
-        made(own)
-        found.append(own)
-    return tuple(found)
+        measure = OwnMeasure(path.stem, str(path), read_text(path))
+        made(measure)
+        measures.append(measure)
+    return tuple(measures)
 
 
-def parts(own: Iterable[OwnMeasure], before: dict | None = None) -> dict:
+def parts(measures: Iterable[OwnMeasure], before: dict | None = None) -> dict:
     """What datasets depend on, for their key; before: as of `report.kinds.Kind.parts`."""
     if before is not None:  # what was measured stays right without a measure that came later
         return {"measures": before["measures"]} if "measures" in before else {}
-    hashes = {each.name: each.sha256 for each in own}
+    hashes = {each.name: each.sha256 for each in measures}
     return {"measures": hashes} if hashes else {}
 
 
-def known(own: Iterable[OwnMeasure] = ()) -> dict[str, Measure]:
+def known(others: Iterable[OwnMeasure] = ()) -> dict[str, Measure]:
     """All measures by name: those that ship, and a publication's own, which come first."""
-    return shipped() | {each.name: made(each) for each in own}
+    return shipped() | {each.name: made(each) for each in others}
 
 
 def named(name: str, among: Iterable[str]) -> str:
@@ -175,12 +175,13 @@ def named(name: str, among: Iterable[str]) -> str:
 
 
 @functools.lru_cache(maxsize=200)
-def made(own: OwnMeasure) -> Measure:
+def made(measure: OwnMeasure) -> Measure:
     """The measure of a publication's own file, which is run.
 
     raises: ReportError with file and line for what is wrong with it
     """
-    return replace(_of_text(own.name, own.file, own.text), own=True)
+    made_of = _of_text(measure.name, measure.file, measure.text)
+    return replace(made_of, by_author=True)
 
 
 def _of_file(name, path):
@@ -198,8 +199,8 @@ def _of_text(name, file, text):
             f"{file}: a measure needs a docstring and `rows(attention)`; this one has no {lacks}."
         )
     _require_words(file, values)
-    said = {key.lower(): values[key] for key in CONSTANTS if key in values}
-    title = said.pop("title", name.replace("_", " ").capitalize())
+    words = {key.lower(): values[key] for key in CONSTANTS if key in values}
+    title = words.pop("title", name.replace("_", " ").capitalize())
     sentence = shows[0].lower() + shows[1:].rstrip(".")
     defaults = {
         "title": title,
@@ -208,7 +209,7 @@ def _of_text(name, file, text):
         "counted": f"A point is a head: {sentence}.",
         "alt": shows.rstrip("."),
     }
-    return Measure(name, shows, values["rows"], file, **defaults | said)
+    return Measure(name, shows, values["rows"], file, **defaults | words)
 
 
 def _require_words(file, values):
@@ -245,8 +246,8 @@ def _counting(text, file):
     """The code of a measure that can change a number."""
     with authored(file):
         tree = ast.parse(text, file)
-    kept = [node for node in tree.body if not _is_word(node)]
-    return "\n".join(ast.dump(node) for node in kept)
+    counting = [node for node in tree.body if not _is_word(node)]
+    return "\n".join(ast.dump(node) for node in counting)
 
 
 def _is_word(node):

@@ -56,8 +56,8 @@ class _Environment(Environment):
     def _compile(self, source, filename):
         """Code of Python whose lines are the template's, so that whatever stops it tells them."""
         code, _, pairs_text = source.rpartition("debug_info = ")
-        found = re.findall(r"(\d+)=(\d+)", pairs_text)
-        pairs = sorted((int(ours), int(line)) for line, ours in found)
+        numbers = re.findall(r"(\d+)=(\d+)", pairs_text)
+        pairs = sorted((int(ours), int(line)) for line, ours in numbers)
 
         def line(ours):
             place = bisect_right(pairs, ours, key=itemgetter(0))

@@ -47,8 +47,8 @@ def test_statistics_and_targets_follow_from_the_probabilities(name):
             largest, rows = probability[1:].argmax(1), np.arange(1, length)
             expected = (largest == rows).mean(), (largest == 0).mean()
             for statistics in (measured.statistics, corpus):
-                found = [statistics.mean(n)[layer, head] for n in ("itself", "first_token")]
-                assert found == expected
+                found = [statistics.mean(name)[layer, head] for name in ("itself", "first_token")]
+                assert found == list(expected)
                 difference = (ordered[1:, 0] - ordered[1:, 1]).sum()
                 # a sum over rows, in units
                 assert abs(difference_sum(statistics)[layer, head] - difference) <= UNIT

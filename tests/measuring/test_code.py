@@ -186,7 +186,7 @@ def test_a_string_that_is_used_counts(package):
 
 
 def test_a_schema_counts_and_its_layout_does_not(package):
-    path = package / "datasets" / "schemas" / "attention-3.json"
+    path = package / "datasets" / "schemas" / "attention-4.json"
     before = code.measuring_code("passage", package)
     path.write_text(json.dumps(json.loads(path.read_text()), indent=7))
     assert code.measuring_code("passage", package) == before
@@ -194,7 +194,7 @@ def test_a_schema_counts_and_its_layout_does_not(package):
     assert code.measuring_code("passage", package) != before
 
 
-HEADS = ("attention-3", "attention-4", "keys-1")
+HEADS = ("attention-4", "keys-1")
 """Schemas of what a head is written in."""
 
 

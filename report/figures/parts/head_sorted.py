@@ -249,7 +249,13 @@ def _y(data, measure):
 def _rows(data, measure, state):
     """The table "heads" of both panels, for both sources whatever the state."""
     choices.at_state(controls(data), state)
-    return {"heads": theme.records(data.measured(measure.name))}
+    return {"heads": of_heads(data, measure.name)}
+
+
+def of_heads(data: PassageData, measure: str) -> list[dict]:
+    """The table "heads" of a measure as rows; None for what is not known."""
+    rows = theme.records(data.measured(measure))
+    return [{name: None if v != v else v for name, v in row.items()} for row in rows]
 
 
 def _alt(data, measure, panel, state):
@@ -271,7 +277,7 @@ def _alt(data, measure, panel, state):
 def _seen(data, measure, state):
     """The head with the largest value, what half of all heads stay below, and how layers differ."""
     source = choices.values(controls(data), state)["source"]
-    table, written = data.measured(measure.name), measure.written
+    table, written = data.measured(measure.name), measure.as_text
     values = table[measure.name][table["source"] == source].reshape(data.layers, data.heads)
     top = largest(values)
     if values.size > 1 and not values.any():

@@ -119,12 +119,8 @@ def kind_scales(
 
 
 def records(columns: Mapping[str, ArrayLike]) -> list[dict[str, Any]]:
-    """A table, dict of name to array [rows], as a list of dicts of numbers and texts; None for
-    what is not a number."""
-    lists = {
-        name: [None if value != value else value for value in np.asarray(column).tolist()]
-        for name, column in columns.items()
-    }
+    """A table, dict of name to array [rows], as a list of dicts of plain numbers and texts."""
+    lists = {name: np.asarray(column).tolist() for name, column in columns.items()}
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 

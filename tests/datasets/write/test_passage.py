@@ -42,6 +42,7 @@ def of(measurement, corpus):
         measurement=measurement,
         corpus=corpus,
         prediction=None,
+        measures=(),
     )
 
 
