@@ -15,9 +15,9 @@ from report.project import Project
 
 
 def freeze(name: str, folders: Iterable[Path], project: Project) -> list[Path]:
-    """Copy datasets of an article into `frozen/`, and remove its older ones of their kind there.
+    """Copy datasets of an article into `frozen/`, and remove its older ones of the same kinds.
 
-    Whatever else lies there stays.
+    Its datasets of other kinds stay, and so do those of other articles.
     name: of the article; folders: of its datasets, one a model
     returns: folders of the copies
     raises: ReportError if a file is not the one that was measured, is a link, or cannot be written;
@@ -65,7 +65,10 @@ def copy_datasets(folder: Path, target: Path) -> Path:
 
 
 def measured_with(folder: Path) -> str:
-    """When, where and with which libraries datasets were measured, in a phrase."""
+    """A phrase: the day on which datasets were measured, and the versions of Python and libraries.
+
+    raises: ReportError if there is no sound manifest
+    """
     manifest = store.read(folder / "manifest.json")
     versions = {"Python": manifest["versions"]["python"]} | manifest["determined_by"]["libraries"]
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -32,18 +32,18 @@ def one_sentence(
     name: str = "",
     passing: tuple[type[Exception], ...] = (),
 ) -> Iterator[None]:
-    """Within the context, an exception is a ReportError: `what`, and the reason that was given.
+    """Within the context, an exception becomes a ReportError: `what`, and the library's reason.
 
     what: e.g. "model 'a': its tokenizer cannot be loaded"
-    folder: in the reason its path is replaced by `name`, so that nobody reads it; None for none
-    passing: kinds of exceptions that pass
+    folder: whose path in the reason is replaced by `name`, so that nobody reads it; None for none
+    passing: classes of exceptions that pass
     A ReportError passes too, and so does lack of memory, of which others say what to reduce.
     """
     try:
         yield
     except BaseException as error:
-        meant = isinstance(error, Exception) or type(error).__name__ == "PanicException"
-        if not meant or isinstance(error, (ReportError, *passing)) or is_lack_of_memory(error):
+        is_failure = isinstance(error, Exception) or type(error).__name__ == "PanicException"
+        if not is_failure or isinstance(error, (ReportError, *passing)) or is_lack_of_memory(error):
             raise
         reason = _reason(error)
         if folder is not None:
@@ -53,12 +53,12 @@ def one_sentence(
 
 @contextmanager
 def supported(name: str) -> Iterator[None]:
-    """Within the context, an exception that nothing expects is a ReportError: of a model that is
-    not supported, or a defect here.
+    """Within the context, an unexpected exception becomes a ReportError: the model is not
+    supported, or the program has a defect.
 
     name: of the model
-    It says the kind of exception and where it was raised. A ReportError passes, and so do lack of
-    memory and errors of the system, of which others say what to do.
+    The sentence has the class of the exception and where it was raised. A ReportError passes, and
+    so do lack of memory and an OSError, of which others say what to do.
     """
     try:
         yield
@@ -78,33 +78,33 @@ def supported(name: str) -> Iterator[None]:
 def without_panics() -> Iterator[None]:
     """Within the context, Rust's text about a panic does not reach the terminal.
 
-    Rust writes it past Python, so stderr leads elsewhere meanwhile. What else was written there is
-    put out afterwards.
+    Rust writes it past Python, so meanwhile stderr leads to a file, whose other text goes to the
+    terminal afterwards.
     """
     sys.stderr.flush()
     try:
-        own = os.dup(2)
+        terminal = os.dup(2)
     except OSError:  # there is no stderr
         yield
         return
-    with tempfile.TemporaryFile() as kept:
-        os.dup2(kept.fileno(), 2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
         try:
             yield
         finally:
             sys.stderr.flush()
-            os.dup2(own, 2)
-            os.close(own)
-            kept.seek(0)
-            if written := PANIC.sub(b"", kept.read()):
-                os.write(2, written)
+            os.dup2(terminal, 2)
+            os.close(terminal)
+            file.seek(0)
+            if rest := PANIC.sub(b"", file.read()):
+                os.write(2, rest)
 
 
 def _reason(error):
-    """The line of an error that says most."""
+    """The first line of an error's text, or its class; of a cause where that says more."""
     if isinstance(error, KeyError) and " " not in str(error):
         return f"{error} is missing"
     if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
         error = error.__cause__  # the error itself only names the check
-    said = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-    return said.encode("utf-8", "replace").decode("utf-8")
+    line = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    return line.encode("utf-8", "replace").decode("utf-8")

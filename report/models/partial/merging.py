@@ -8,6 +8,9 @@ output a length of their own (https://arxiv.org/abs/2402.09353). Computed in flo
 
 Whatever of an adapter fits no weight is refused by name, and so is what is missing: PEFT leaves it
 out, with a warning. Names are compared as transformers compares a checkpoint's with a model's.
+
+A tensor has up to three names: one in the adapter's file (here without `PREFIX`), one in the model
+(a key of its state_dict), and one in the checkpoint (`Stored.names`).
 """
 
 import math
@@ -31,11 +34,12 @@ from report.text import quoted
 
 @dataclass
 class Change:
-    """What an adapter does to one stored tensor.
+    """The change that an adapter makes to one tensor of a checkpoint; names are whole ones of the
+    adapter's file, with `PREFIX`.
 
-    instead: name, in the adapter's file, of a tensor that takes its place; None for none
+    instead: name of a tensor that takes its place; None for none
     factors: names of A [rank, inputs] and B [outputs, rank]; None for none
-    scale: what B A is multiplied with
+    scale: factor of B A
     turned: whether the weight is [inputs, outputs]
     magnitude: name of the lengths [outputs] of DoRA; None for none
     """
@@ -48,7 +52,7 @@ class Change:
 
 
 class AdaptedCheckpoint:
-    """As the `Checkpoint` that it is made of, but with an adapter's changes.
+    """A `Checkpoint` with an adapter's changes; all else is that of the one it is made of.
 
     ranks: of the adapter's matrices, sorted; changes: dict of the checkpoint's name of a tensor to
         its `Change`
@@ -66,7 +70,7 @@ class AdaptedCheckpoint:
     def read(
         self, name: str, out: torch.Tensor | None = None, dtype: torch.dtype | None = None
     ) -> torch.Tensor:
-        """As `Checkpoint.read`; a changed tensor is float32 where no dtype is asked for."""
+        """As `Checkpoint.read`; a changed tensor is float32 without `out` and `dtype`."""
         if name not in self.changes:
             return self._base.read(name, out, dtype)
         numbers = self._changed(name, None)
@@ -84,20 +88,23 @@ class AdaptedCheckpoint:
         return self._changed(name, rows).to(dtype or torch.float32)
 
     def _changed(self, name: str, rows: list[int] | None) -> torch.Tensor:
-        """A changed tensor, or some rows of it, float32; rows are asked of embeddings alone."""
+        """A changed tensor, or some rows of it, float32.
+
+        rows: only of an embedding, whose A is [rank, rows of the embedding]; None: all
+        """
         change, double = self.changes[name], torch.float64
-        held = self._base if change.instead is None else self._file
-        source = change.instead or name
+        source = self._base if change.instead is None else self._file
+        source_name = change.instead or name
         if rows is None:
-            numbers = held.read(source, dtype=double)
+            numbers = source.read(source_name, dtype=double)
         else:
-            numbers = held.read_rows(source, rows, double)
+            numbers = source.read_rows(source_name, rows, double)
         if change.factors:
             a, b = (self._file.read(factor, dtype=double) for factor in change.factors)
             a = a if rows is None else a[:, rows]
             product = (b @ a).mul_(change.scale)
             numbers += product.T if change.turned else product
-        if change.magnitude:
+        if change.magnitude:  # of no embedding, so all rows are here
             norms = numbers.norm(dim=0 if change.turned else 1)
             factor = self._file.read(change.magnitude, dtype=double).flatten() / norms
             numbers *= factor if change.turned else factor[:, None]
@@ -136,9 +143,9 @@ def adapted(
     model: PreTrainedModel,
     renamed: dict[str, str] | None = None,
 ) -> AdaptedCheckpoint:
-    """What reads a checkpoint with an adapter merged into it.
+    """The checkpoint with an adapter merged into it.
 
-    model: that the checkpoint is of, its weights may have no memory
+    model: the one that the checkpoint is of; its weights may have no memory
     renamed: as of `stored_names`
     raises: ReportError naming a tensor of the adapter that fits no weight or is missing, or for
         nothing but zeros
@@ -149,7 +156,14 @@ def adapted(
 
 
 class _Changes:
-    """Finds out which tensor of a checkpoint each tensor of an adapter changes."""
+    """Finds out which tensor of a checkpoint each tensor of an adapter changes.
+
+    parts: module in the adapter's file -> {part, such as "lora_A": its whole name}
+    whole: names in the adapter's file, without PREFIX, of tensors that take the place of others
+    model_names: name of a changed weight, as the adapter's file has it -> its name in the model
+    stored: name in the model -> `Stored` in the checkpoint
+    shared: names in the model of weights that two of its parts share
+    """
 
     def __init__(self, checkpoint, adapter, model, renamed):
         self.checkpoint, self.adapter, self.model = checkpoint, adapter, model
@@ -157,71 +171,89 @@ class _Changes:
         self.spent = 0.0  # seconds, on patterns
         self.modules = dict(model.named_modules())
         self.shared = {name for pair in model.all_tied_weights_keys.items() for name in pair}
-        self.own = model.state_dict()
+        self.weights = model.state_dict()
         self.parts, self.whole = self._sorted()
-        asked = {f"{module}.weight" for module in self.parts}
-        asked |= {name.replace(BASE, ".") for name in self.whole}
-        own = stored_names(model, asked, renamed)
-        self.own_of = {one: name for name, each in own.items() for one in each.names}
-        self.converted = {name for name, each in own.items() if each.converter}
+        targets = {f"{module}.weight" for module in self.parts}
+        targets |= {name.replace(BASE, ".") for name in self.whole}
+        # as if the adapter's file were a checkpoint of the whole weights that it changes
+        as_stored = stored_names(model, targets, renamed)
+        self.model_names = {
+            target: name for name, stored in as_stored.items() for target in stored.names
+        }
+        self.converted = {name for name, stored in as_stored.items() if stored.converter}
         self.stored = stored_names(model, checkpoint.files, renamed)
 
     def by_stored_name(self) -> dict[str, Change]:
+        """The changes: dict of the checkpoint's name of a tensor to its `Change`.
+
+        raises: ReportError as `adapted`
+        """
         changes = {}
         for name in self.whole:
-            own = self._own_name(name, name.replace(BASE, "."))
-            if own is None:
+            weight = self._model_name(name, name.replace(BASE, "."))
+            if weight is None:
                 continue
             if (BASE in name) != (name.replace(BASE, ".").rpartition(".")[0] in self.parts):
                 raise self._refused(name, "fits no weight")
-            self._require_shape(name, self.own[own].shape)
-            changes.setdefault(self.stored[own].names[0], Change()).instead = PREFIX + name
+            self._require_shape(name, self.weights[weight].shape)
+            changes.setdefault(self.stored[weight].names[0], Change()).instead = PREFIX + name
         for module, parts in self.parts.items():
-            own = self._own_name(f"{module}.{next(iter(parts))}", f"{module}.weight")
-            if own is not None:
-                change = changes.setdefault(self.stored[own].names[0], Change())
-                self._add_factors(change, module, parts, own)
+            weight = self._model_name(f"{module}.{next(iter(parts))}", f"{module}.weight")
+            if weight is not None:
+                change = changes.setdefault(self.stored[weight].names[0], Change())
+                self._add_factors(change, module, parts, weight)
         if not changes:
             raise self.adapter.refused("its file changes no weight")
         self._require_complete()
         return changes
 
     def _sorted(self):
-        """(dict of module -> {part: name in the file}, names of whole tensors), without PREFIX."""
+        """`parts` and `whole` of the adapter's file; ReportError for a name without PREFIX, or a
+        part that is there twice."""
         parts, whole = {}, []
         for full in sorted(self.file.files):
             name = full.removeprefix(PREFIX)
             if name == full:
                 raise self._refused(full, f"does not begin with {PREFIX}")
-            found = PART.fullmatch(name)
-            if found:
-                held = parts.setdefault(found["module"], {})
-                if found["part"] in held:
-                    raise self._refused(full, f"is there twice, as {quoted(held[found['part']])}")
-                held[found["part"]] = full
+            match = PART.fullmatch(name)
+            if match:
+                of_module = parts.setdefault(match["module"], {})
+                if match["part"] in of_module:
+                    twin = of_module[match["part"]]
+                    raise self._refused(full, f"is there twice, as {quoted(twin)}")
+                of_module[match["part"]] = full
             else:
                 whole.append(name)
         return parts, whole
 
-    def _own_name(self, name, wanted):
-        """The model's own name of a weight; None for one of a part that reads no text."""
-        own = self.own_of.get(wanted)
-        if own is None and NOT_TEXT.search(name):
+    def _model_name(self, name, target):
+        """The model's name of a weight; None for one of a part that reads no text.
+
+        name: in the adapter's file, for messages; target: the weight that it changes, there too
+        raises: ReportError for a weight that is none of the model's, is shared, or is not stored as
+            one tensor
+        """
+        weight = self.model_names.get(target)
+        if weight is None and NOT_TEXT.search(name):
             return None
-        if own is None:
+        if weight is None:
             raise self._refused(name, f"fits no weight of a {type(self.model).__name__}")
-        if own in self.shared:
+        if weight in self.shared:
             raise self._refused(
                 name, "changes a weight that two parts of the model share, for one of them"
             )
-        stored = self.stored.get(own)
-        if own in self.converted or stored is None or stored.converter is not None:
+        stored = self.stored.get(weight)
+        if weight in self.converted or stored is None or stored.converter is not None:
             raise self._refused(name, "changes a weight that is not stored as one tensor")
-        return own
+        return weight
 
-    def _add_factors(self, change, module, parts, own):
-        """Add to a `Change` the matrices and lengths of a module, which have to fit it."""
-        target = self.modules[own.removesuffix(".weight")]
+    def _add_factors(self, change, module, parts, weight):
+        """Add to a `Change` the matrices and lengths of a module.
+
+        module, parts: as in `parts`; weight: its name in the model
+        raises: ReportError if they do not fit the weight
+        """
+        target = self.modules[weight.removesuffix(".weight")]
         dora = bool(self.stated.get("use_dora"))
         factors = next((two for kind, two in FACTORS.items() if isinstance(target, kind)), ())
         if isinstance(target, nn.Embedding) and dora:  # a row of it has a part of every length
@@ -235,7 +267,7 @@ class _Changes:
                 f"{' and '.join(sorted(parts))}",
             )
         change.turned = not isinstance(target, nn.Linear)
-        sizes = self.own[own].shape
+        sizes = self.weights[weight].shape
         inputs, outputs = sizes if change.turned else sizes[::-1]
         rank = self._by_pattern("rank_pattern", module, self.stated["r"])
         alpha = self._by_pattern("alpha_pattern", module, self.stated["lora_alpha"])
@@ -248,16 +280,16 @@ class _Changes:
 
     def _require_shape(self, name, wanted):
         entry = self.file.entry(PREFIX + name.removeprefix(PREFIX))
-        held = list(entry.shape)
-        if held != list(wanted):
-            raise self._refused(name, f"has the shape {held}, and should have {list(wanted)}")
+        shape = list(entry.shape)
+        if shape != list(wanted):
+            raise self._refused(name, f"has the shape {shape}, and should have {list(wanted)}")
         if not entry.dtype.is_floating_point:
             raise self._refused(name, f"holds whole numbers ({entry.dtype}) and no scales for them")
 
     def _require_complete(self):
         """Stop for a module that either the settings or the file lack."""
-        held = {self.own_of.get(name.replace(BASE, ".")) for name in self.whole}
-        modules = {self.own_of.get(f"{module}.weight"): module for module in self.parts}
+        replaced = {self.model_names.get(name.replace(BASE, ".")) for name in self.whole}
+        modules = {self.model_names.get(f"{module}.weight"): module for module in self.parts}
         prefixes, biases = _prefixes(modules), self.stated.get("bias")
         for path, module in self.modules.items():
             saved = self._is_saved(path)
@@ -268,10 +300,10 @@ class _Changes:
                 lack = "is one of target_modules, and its matrices are missing"
                 raise self._refused(path, lack if targeted else "is none of target_modules")
             for leaf in (*module._parameters, *module._buffers):
-                own = f"{path}.{leaf}"
+                tensor = f"{path}.{leaf}"
                 bias = "bias" in leaf and (biases == "all" or (biases == "lora_only" and targeted))
-                if (saved or bias) and own in self.own and own not in held:
-                    raise self._refused(own, "is missing, though its settings name it")
+                if (saved or bias) and tensor in self.weights and tensor not in replaced:
+                    raise self._refused(tensor, "is missing, though its settings name it")
 
     def _is_saved(self, path):
         """Whether a module, or one that it lies in, is one of `modules_to_save`."""
@@ -298,24 +330,26 @@ class _Changes:
             return True
         patterns = self.stated.get("layers_pattern") or []
         patterns = [patterns] if isinstance(patterns, str) else patterns
-        patterns = [rf"(?:.*?\.)?(?:{one})" for one in patterns] or [r".*?\.[^.]*"]
-        found = [self._match(rf"{one}\.(\d+)\..*", name) for one in patterns]
-        layer = next((int(match[1]) for match in found if match), None)
+        patterns = [rf"(?:.*?\.)?(?:{pattern})" for pattern in patterns] or [r".*?\.[^.]*"]
+        matches = [self._match(rf"{pattern}\.(\d+)\..*", name) for pattern in patterns]
+        layer = next((int(match[1]) for match in matches if match), None)
         return layer == layers if isinstance(layers, int) else layer in layers
 
     def _is_named(self, name, names):
-        """Whether a pattern fits a module, or one of several names is its own or ends it."""
+        """Whether a pattern matches a module's whole path, or one of several names ends it."""
         if isinstance(names, str):
             return self._match(names, name) is not None
-        return any(f".{name}".endswith(f".{one}") for one in names)
+        return any(f".{name}".endswith(f".{end}") for end in names)
 
     def _by_pattern(self, key, name, usual):
         """The value of the first pattern of a setting that fits a module, else the usual one."""
         patterns = self.stated.get(key) or {}
-        fitting = (one for one in patterns if self._match(rf"(.*\.)?({one})", name))
+        fitting = (each for each in patterns if self._match(rf"(.*\.)?({each})", name))
         return patterns.get(next(fitting, None), usual)
 
     def _match(self, pattern, name):
+        """The match of an adapter's pattern and a whole name, or None; ReportError for a pattern
+        that is malformed, or could take too long or all memory."""
         begun = time.monotonic()
         try:
             times = math.prod(map(int, re.findall(r"([0-9]+)\}", pattern)))
@@ -333,22 +367,23 @@ class _Changes:
 
 
 def _prefixes(modules):
-    """What names of the model begin with, and those of the adapter's file instead, as lists.
+    """The parts that names begin with (in the model, in the adapter's file); the rest is the same.
 
-    modules: dict of the model's own name of a changed weight to the module in the file
+    modules: dict of the model's name of a changed weight to the module in the file
     """
-    pairs = ((own.removesuffix(".weight"), module) for own, module in modules.items() if own)
-    own, theirs = (name.split(".") for name in next(pairs, ("", "")))
-    while own and theirs and own[-1] == theirs[-1]:
-        own.pop()
-        theirs.pop()
-    return own, theirs
+    pairs = ((name.removesuffix(".weight"), module) for name, module in modules.items() if name)
+    in_model, in_file = (name.split(".") for name in next(pairs, ("", "")))
+    while in_model and in_file and in_model[-1] == in_file[-1]:
+        in_model.pop()
+        in_file.pop()
+    return in_model, in_file
 
 
-def _like(path, own, theirs):
+def _like(path, in_model, in_file):
     """A module's path as the adapter's file has it; None for one outside the model of that file.
 
-    own, theirs: as of `_prefixes`
+    in_model, in_file: as of `_prefixes`
     """
     parts = path.split(".")
-    return ".".join(theirs + parts[len(own) :]) if parts[: len(own)] == own else None
+    begins = parts[: len(in_model)] == in_model
+    return ".".join(in_file + parts[len(in_model) :]) if begins else None
