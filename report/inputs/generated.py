@@ -30,7 +30,7 @@ FORMS = (
 SETS = ("givers",)
 
 FEWEST = {"names": 4, "places": 1, "things": 1}
-"""Words that are needed of each sort: two for a sentence, and two others for its resampling."""
+"""Fewest words of each sort: two names of a sentence, and two others of its resampled sentence."""
 
 Fits = Callable[[str], bool]
 """Whether a word, with a space before it, is one token of the model at hand."""
@@ -50,7 +50,8 @@ class Generated:
     other: str
     """The giver's, with the space before it."""
     resampled: str
-    """The same sentence with two other names, another place and another thing."""
+    """A sentence of the same form and order with two other names. Its place and its thing are drawn
+    anew, so they may be the same."""
 
 
 def require_set(name: str) -> None:
@@ -65,11 +66,11 @@ def require_set(name: str) -> None:
 
 
 def known_words(fits: Fits, model: str) -> dict[str, list[str]]:
-    """The "names", "places" and "things" that are one token each.
+    """The "names", "places" and "things" that are one token each: dict of sort to words.
 
     model: its name, for messages
-    raises: ReportError if there are too few, since the answer is one token, and sentences that are
-        resampled must be equally long
+    raises: ReportError if there are too few of a sort: the answer has to be one token, and a
+        resampled sentence as long as its original
     """
     sorts = {"names": NAMES, "places": PLACES, "things": THINGS}
     known = {sort: [word for word in words if fits(word)] for sort, words in sorts.items()}
@@ -84,8 +85,9 @@ def known_words(fits: Fits, model: str) -> dict[str, list[str]]:
 
 
 def sentences(number: int, seed: int, words: Mapping[str, Sequence[str]]) -> list[Generated]:
-    """Sentences in pairs: first who gives is named second, then first.
+    """Sentences in pairs: in the first of a pair the giver is named second, in the second first.
 
+    number: of sentences; an odd one leaves out the second of the last pair
     words: the result of `known_words`
     """
     rng, pairs = np.random.default_rng(seed), []
@@ -94,20 +96,18 @@ def sentences(number: int, seed: int, words: Mapping[str, Sequence[str]]) -> lis
         names = [str(name) for name in rng.permutation(words["names"])[:4]]
         places, things = (rng.choice(words[sort], 2).tolist() for sort in ("places", "things"))
         for giver_first in (False, True):
-            texts = [
+            text, resampled = (
                 _sentence(
-                    form, names[2 * each : 2 * each + 2], places[each], things[each], giver_first
+                    form, names[2 * draw : 2 * draw + 2], places[draw], things[draw], giver_first
                 )
-                for each in (0, 1)
-            ]
-            receiver, giver = names[:2]
-            pairs.append(
-                Generated(texts[0], form, giver_first, f" {receiver}", f" {giver}", texts[1])
+                for draw in (0, 1)
             )
+            receiver, giver = names[:2]
+            pairs.append(Generated(text, form, giver_first, f" {receiver}", f" {giver}", resampled))
     return pairs[:number]
 
 
 def _sentence(form, names, place, thing, giver_first):
-    """names: who receives, who gives."""
+    """A sentence; names: the receiver's, then the giver's."""
     first, second = names[::-1] if giver_first else names
     return FORMS[form].format(one=first, two=second, giver=names[1], place=place, thing=thing)

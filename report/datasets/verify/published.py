@@ -17,10 +17,11 @@ from report.kinds import folders, questions
 
 
 def verify_attention(shard: dict) -> None:
-    """Verify one attention/4 dataset, with its keys.
+    """Verify the attention/4 dataset of one head.
 
-    raises: ReportError if values are missing or too many, or if targets or markers do not fit what
-        is visible
+    shard: if it has "keys", with the keys/1 dataset there in place of its name
+    raises: ReportError if values are missing or too many, or if a current token lists targets that
+        it does not see, or has more markers than targets
     """
     where = f"layer {shard['layer']} head {shard['head']}"
     decoded = attention.decode(shard)
@@ -41,14 +42,14 @@ def verify_attention(shard: dict) -> None:
 
 
 TEXTS = "conditions.json"
-"""The dataset that those of all heads are compared with."""
+"""The conditions/1 dataset, the prompts that received/1 datasets and effects have to fit."""
 
 
 def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
-    """What is wrong with the datasets of a built site, as phrases that begin with the file.
+    """Problems of the datasets of a built site: phrases that begin with the file.
 
     folder: of the site
-    counts: its entry "datasets" is raised by one a dataset
+    counts: its entry "datasets" grows by one a dataset, but for manifests and unreadable files
     """
     problems = []
     for manifest_path in sorted(folder.glob("datasets/*/*/manifest.json")):
@@ -71,8 +72,8 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             where = path.relative_to(folder)
             if files.sha256(path) != facts["sha256"]:
                 problems.append(f"{where}: not the file that was measured")
-            wrong = _check_numbers(name, data, manifest, beside)
-            problems += [f"{where}: {problem}" for problem in wrong]
+            of_numbers = _check_numbers(name, data, manifest, beside)
+            problems += [f"{where}: {problem}" for problem in of_numbers]
             counts["datasets"] += 1
         there = {p.relative_to(manifest_path.parent) for p in manifest_path.parent.rglob("*.json")}
         listed = {Path(name) for name in [*manifest["files"], "manifest.json"]}
@@ -80,14 +81,17 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             f"{(manifest_path.parent / name).relative_to(folder)}: is in no manifest"
             for name in sorted(there - listed)
         ]
-        whole = {manifest["kind"], *(kind for kind in questions() if kind in manifest)}
-        for kind in sorted(whole):
-            problems += _check_whole(kind, manifest_path.parent, folder)
+        kinds = {manifest["kind"], *(kind for kind in questions() if kind in manifest)}
+        for kind in sorted(kinds):
+            problems += _check_together(kind, manifest_path.parent, folder)
     return problems
 
 
-def _check_whole(kind, path, folder):
-    """What does not fit together in the datasets of an article, as phrases."""
+def _check_together(kind, path, folder):
+    """Problems of the datasets of one kind and model that do not fit together: phrases.
+
+    path: of the datasets; folder: of the site
+    """
     try:
         folders.verify(kind, path)
     except ReportError as error:
@@ -101,10 +105,10 @@ def _beside(folder, name):
 
 
 def _check_numbers(name, data, manifest, beside):
-    """What is wrong with the numbers of a dataset beyond its schema, as phrases.
+    """Problems of the numbers of a dataset beyond its schema: phrases, at most one.
 
     name: of its file in the folder of the datasets
-    beside: gives other datasets of that folder by their names
+    beside: function of the name of another dataset of that folder -> its content
     """
     verifying = {
         "attention/4": _verify_shard,

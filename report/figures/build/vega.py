@@ -21,8 +21,8 @@ VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 def vega(spec: Spec) -> Spec:
     """The Vega specification of a Vega-Lite one. Named datasets and `usermeta` stay as they are.
 
-    Vega-Lite can draw no canvas, only the picture at a `url`. Here the field that a mark takes its
-    `url` from becomes its `image`, which may be a canvas.
+    Vega-Lite draws no canvas, only the picture at a `url`. Here the field that an image mark takes
+    its `url` from becomes its `image`, which may be a canvas.
 
     raises: ReportError as `converted`
     """
@@ -34,8 +34,10 @@ def vega(spec: Spec) -> Spec:
 
 
 def converted(convert: Callable, spec: Spec) -> Any:
-    """What a function of vl-convert makes of a specification.
+    """The result of a function of vl-convert, such as a Vega specification or an SVG picture.
 
+    convert: takes the specification and the version of Vega-Lite
+    spec: Vega-Lite with the figure's name in its `usermeta`
     raises: ReportError with the figure's name if Vega cannot draw it: a param is unknown, say
     """
     try:
@@ -43,8 +45,8 @@ def converted(convert: Callable, spec: Spec) -> Any:
             return convert(spec, vl_version=VEGA_LITE)
     except ValueError as error:
         name = spec["usermeta"]["report"]["figure"]
-        said = FIRST_ERROR.search(str(error)) or FIRST_LINE.search(str(error))
-        raise ReportError(f"figure {name!r}: its chart cannot be drawn: {said[0]}.") from error
+        reason = FIRST_ERROR.search(str(error)) or FIRST_LINE.search(str(error))
+        raise ReportError(f"figure {name!r}: its chart cannot be drawn: {reason[0]}.") from error
 
 
 FIRST_LINE = re.compile(".*")
@@ -64,14 +66,16 @@ CHECKED = re.compile(r"!isValid\((datum\[.*\])\) \|\| !isFinite\(\+\1\)")
 """Vega-Lite's test of a value that cannot be drawn."""
 
 OF_AN_ITEM = re.compile(r"\b(datum|item|parent|group|event)\b")
+"""In an expression that may differ from item to item of a mark."""
 PLAIN = re.compile(r"\w+")
+"""An expression that is the name of a signal already."""
 
 
 def _trust(compiled):
     """Leave out Vega-Lite's tests for values that cannot be drawn.
 
-    Only a mark with `invalid=None` still has them here. Its rows have no such values, and testing
-    takes as long as drawing.
+    Of other marks Vega-Lite filters the rows, so only marks with `invalid=None` have these tests.
+    Our figures say that only of rows without such values, and testing takes as long as drawing.
     """
     for mark in compiled.get("marks", []):
         for channels in mark.get("encode", {}).values():
@@ -81,9 +85,10 @@ def _trust(compiled):
 
 
 def _compute_once(compiled):
-    """Give expressions that are the same for all items of a mark a signal of their own.
+    """Give each expression that is the same for all items of a mark a signal, computed once.
 
-    A reader's browser interprets an expression for every item anew, hundreds of times a step.
+    Without it a reader's browser interprets the expression anew for every item: hundreds of times
+    a step.
     """
     signals = compiled.setdefault("signals", [])
     names = {}
@@ -100,7 +105,7 @@ def _compute_once(compiled):
 
 
 def _values(encode):
-    """What channels are set to, and what is added: dicts with "signal", "scale" and the like."""
+    """The values and offsets of channels: dicts with "signal", "scale" and the like."""
     for channels in encode.values():
         for channel in channels.values():
             for value in channel if isinstance(channel, list) else [channel]:
