@@ -17,8 +17,7 @@ PHONE_ASPECT = 0.98
 RANKS = 11
 """Targets of a row that the datasets list."""
 MOST = 1024
-"""Points that are drawn, of a longer passage those of some of its tokens."""
-
+"""Most points of a picture, one a current token; of a longer passage every so many tokens."""
 
 ORDINALS = {2: "second", 3: "third"}
 
@@ -63,20 +62,20 @@ def caption(data: PassageData) -> str:
             f"{target}Its place says how much each of the two terms of the score speaks for it: "
             f"the {across} term to the right, the {up} term upwards. Only differences between "
             f"targets count, so {shift}. On the dashed line both say as much. "
-            f"Targets at both minima are left out{_own_only(data)}. Colour is the probability."
+            f"Targets at both minima are left out{_token_0(data)}. Colour is the probability."
             f"{_mixed(data)}"
         )
     content, bias, position = axes.values()
     return (
         f"{target}Its place says which part each term has in the score: at a corner the score is "
         f"all {content}, all {bias} or all {position}. Only differences between targets count, so "
-        f"{shift}. Targets at all three minima are left out{_own_only(data)}. Colour is the "
+        f"{shift}. Targets at all three minima are left out{_token_0(data)}. Colour is the "
         f"probability.{_mixed(data)}"
     )
 
 
 def _mixed(data):
-    """What a term of content and position holds, and where it can be told apart."""
+    """The sentence about the term of content and position, and in which layers it is split."""
     if score_terms.compares(data) != "mixed":
         return ""
     where = "it cannot be told apart here"
@@ -88,7 +87,8 @@ def _mixed(data):
     )
 
 
-def _own_only(data):
+def _token_0(data):
+    # its only visible target is itself, which is the minimum of every term
     return ", token 0 always" if data.causal else ""
 
 
@@ -180,12 +180,13 @@ def points(
 ) -> Rows:
     """A row for each current token whose target of that rank has a place in the figure.
 
+    sort_idx: the rank, 0 to 10
     axes: names of two or three terms
     A row has current_token, current_text, target_token, target_text, distance, probability and the
-    terms as they are. It also has each term less its smallest value among the targets of the
-    current token: as height_<term>, or, of three terms, divided by their sum as share_<term>.
+    terms as they are. It also has each term less its smallest value over the targets that the
+    current token sees: as height_<term>, or, of three terms, divided by their sum as share_<term>.
     """
-    current, target, shifted = _above(attention, sort_idx, axes)
+    current, target, shifted = _above_minimum(attention, sort_idx, axes)
     terms = {name: score_terms.matrix(attention, name)[current, target] for name in axes}
     return [
         {
@@ -202,14 +203,15 @@ def points(
     ]
 
 
-def _above(attention, sort_idx, axes):
-    """The targets of one rank that have a place, and how far each term is above its smallest value.
+def _above_minimum(attention, sort_idx, axes):
+    """The targets of one rank, and each term less its smallest value for the current token.
 
-    returns: int [point] current tokens, int [point] targets, float [point, term]
+    A target without a place is left out: it is at the minimum of every term.
+    returns: int [point] current tokens, int [point] target tokens, float [point, term]
     """
     target = attention.largest_targets[:, sort_idx]
     current = spread(len(target), MOST)
-    current = current[target[current] >= 0]
+    current = current[target[current] >= 0]  # the others see fewer targets
     target = target[current]
     shifted = np.stack(
         [
@@ -233,30 +235,30 @@ def _placed(shifted):
 def alt(data: PassageData, **state: int) -> str:
     layer, head, sort_idx = choices.values(controls(data), state).values()
     axes = _axes(data)
-    shown = rows(data, **state)["points"]
+    drawn = rows(data, **state)["points"]
     kind = "Scatter" if len(axes) == 2 else "Ternary"
     start = f"{kind} plot of layer {layer}, head {head}, target number {sort_idx} by size: "
-    if not shown:
+    if not drawn:
         return start + "no target has a place in it."
     if len(axes) == 2:
-        means = {term: np.mean([p[f"height_{term}"] for p in shown]) for term in axes}
+        means = {term: np.mean([p[f"height_{term}"] for p in drawn]) for term in axes}
         parts = " and ".join(f"the {axes[term]} term {mean:.1f}" for term, mean in means.items())
-        return f"{start}{len(shown)} points; on average {parts} above its minimum."
-    means = {term: np.mean([p[f"share_{term}"] for p in shown]) for term in axes}
+        return f"{start}{len(drawn)} points; on average {parts} above its minimum."
+    means = {term: np.mean([p[f"share_{term}"] for p in drawn]) for term in axes}
     parts = ", ".join(f"{axes[term]} {percent(mean)}" for term, mean in means.items())
-    return f"{start}{len(shown)} points; on average the score is {parts}."
+    return f"{start}{len(drawn)} points; on average the score is {parts}."
 
 
 def seen(data: PassageData, **state: int) -> str:
-    """The term that speaks most for the targets shown, and for how many of them."""
+    """The term that speaks most for the targets drawn, and the share of them that it leads."""
     layer, head, sort_idx = choices.values(controls(data), state).values()
     axes = _axes(data)
-    _, _, parts = _above(data.attention(layer, head), sort_idx, list(axes))
+    _, _, parts = _above_minimum(data.attention(layer, head), sort_idx, list(axes))
     if not len(parts):
         return "No target of this rank has a place in the figure."
     if len(axes) == 3:
         parts = parts / parts.sum(1, keepdims=True)
-    told = _parts(data, data.attention(layer, head), sort_idx)
+    of_mixed = _seen_in_mixed(data, data.attention(layer, head), sort_idx)
     most, leading = _leading(parts)
     what = axes[list(axes)[most]]
     which = "the top target" if sort_idx == 0 else f"the target of rank {sort_idx}"
@@ -265,27 +267,31 @@ def seen(data: PassageData, **state: int) -> str:
         side = "below" if most == 0 else "above"
         return (
             f"The {what} term speaks most for {which} of {share} of the tokens: "
-            f"those points lie {side} the dashed line.{told}"
+            f"those points lie {side} the dashed line.{of_mixed}"
         )
     mean = percent(parts[:, most].mean())
     return (
         f"The {what} term has the largest part in the score of {which} for {share} of the tokens; "
         f"those points lie nearest its corner. On average, this term makes up {mean} of the "
-        f"score.{told}"
+        f"score.{of_mixed}"
     )
 
 
 def _leading(parts):
-    """The term that is largest at most points, and the largest of each; parts: [point, term]."""
+    """(index of the term that is largest at most points, that of the largest term of each point).
+
+    parts: float [point, term]
+    returns: (int, int [point])
+    """
     leading = parts.argmax(1)
     return int(np.bincount(leading, minlength=parts.shape[1]).argmax()), leading
 
 
-def _parts(data, attention, sort_idx):
-    """Which part of content and position speaks most for targets, where its parts are known."""
+def _seen_in_mixed(data, attention, sort_idx):
+    """The sentence about the leading part of the mixed term; "" in layers that do not split it."""
     if PLACED[-1] not in attention.terms:
         return ""
-    _, _, parts = _above(attention, sort_idx, list(PLACED))
+    _, _, parts = _above_minimum(attention, sort_idx, list(PLACED))
     if not len(parts):
         return ""
     most, leading = _leading(parts)

@@ -13,8 +13,11 @@ from report.text import percent
 def rows(place: Place, lines: Iterable[Line], reduction: str, cut: bool) -> dict[str, list[dict]]:
     """The table "lines": dicts with condition, position, mean, standard_error, low and high.
 
-    reduction: a key of `REDUCTIONS`; cut: whether what a condition adds is left out
-    A position that a condition lacks has None, so that no line is drawn across it.
+    reduction: a key of `REDUCTIONS`
+    cut: whether what a condition adds is left out, so that positions are those of the first
+        condition of the study
+    All numbers are probabilities, 0 to 1; low and high are one standard error from the mean. A
+    position that a condition lacks has None, so that no line is drawn across it.
     """
     received = place.model.received(place.layer, place.head)
     records = []
@@ -29,21 +32,21 @@ def rows(place: Place, lines: Iterable[Line], reduction: str, cut: bool) -> dict
             {
                 "condition": [line.condition] * len(places),
                 "position": np.arange(len(places)),
-                "mean": _known(mean),
-                "standard_error": _known(error),
-                "low": _known(mean - error),
-                "high": _known(mean + error),
+                "mean": _none_for_nan(mean),
+                "standard_error": _none_for_nan(error),
+                "low": _none_for_nan(mean - error),
+                "high": _none_for_nan(mean + error),
             }
         )
     return {"lines": records}
 
 
-def _known(values):
+def _none_for_nan(values):
     return [None if np.isnan(value) else float(value) for value in values]
 
 
 def alt(place: Place, lines: Iterable[Line], reduction: str, cut: bool) -> str:
-    """Where each line is highest; see `rows`."""
+    """The position at which each line is highest, in words; arguments as of `rows`."""
     peaks = []
     for line in lines:
         table = rows(place, [line], reduction, cut)["lines"]
@@ -60,16 +63,16 @@ def alt(place: Place, lines: Iterable[Line], reduction: str, cut: bool) -> str:
 
 
 def seen_kept(data: Panels, reduction: str) -> str:
-    """How much weight the tokens keep that the prompt has under both conditions, by panel."""
+    """The `weight_ratio` of the two conditions of each panel, in words."""
     lines = styled(data, BLUE, RED)
-    ratios = [kept(place, lines, reduction) for place in data.places]
+    ratios = [weight_ratio(place, lines, reduction) for place in data.places]
     if any(np.isnan(ratio) for ratio in ratios):
         return f"With {named(data)}, some of these heads share no tokens to compare."
-    said = score_terms.listed(percent(ratio) for ratio in ratios)
+    percents = score_terms.listed(percent(ratio) for ratio in ratios)
     panel = ", panel by panel" if len(ratios) > 1 else ""
     if not data.adds:
         return (
-            f"Under “{lines[1].label}”, the tokens that both prompts have get {said} of the "
+            f"Under “{lines[1].label}”, the tokens that both prompts have get {percents} of the "
             f"average weight that they have under “{lines[0].label}”{panel}."
         )
     less = sum(round(100 * ratio) < 100 for ratio in ratios)
@@ -80,14 +83,16 @@ def seen_kept(data: Panels, reduction: str) -> str:
     else:
         start = f"the other tokens get less in {less} of {len(ratios)} panels"
     return (
-        f"With {named(data)}, {start}: {said} of the average weight that they have without{panel}."
+        f"With {named(data)}, {start}: {percents} of the average weight that they have "
+        f"without{panel}."
     )
 
 
-def kept(place: Place, lines: Iterable[Line], reduction: str) -> float:
-    """What two lines share: the sum of the second over that of the first, or NaN.
+def weight_ratio(place: Place, lines: Iterable[Line], reduction: str) -> float:
+    """The weight of the tokens that two conditions share, under the second over under the first.
 
-    Only positions count that both have.
+    lines: two; reduction: a key of `REDUCTIONS`
+    returns: the ratio of two sums over the positions that both have; NaN if the first is 0
     """
     first, second = (
         [row["mean"] for row in rows(place, [line], reduction, True)["lines"]] for line in lines
@@ -98,7 +103,7 @@ def kept(place: Place, lines: Iterable[Line], reduction: str) -> float:
 
 
 def inside(place: Place, condition: str, reduction: str) -> float:
-    """Mean weight of the positions that a condition adds, or NaN if it adds none."""
+    """Mean weight of the positions that a condition adds, 0 to 1; NaN if it adds none."""
     mean, _ = place.model.received(place.layer, place.head)[condition][reduction]
     added = place.model.condition(condition).new
     return float(np.mean(mean[added.start : added.stop])) if added else float("nan")

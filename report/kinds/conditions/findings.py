@@ -452,7 +452,7 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         """
         panel = self.panels([place], lines)
         styled = received.styled(panel, received.BLUE, received.RED)
-        return received_numbers.kept(panel.places[0], styled, rows)
+        return received_numbers.weight_ratio(panel.places[0], styled, rows)
 
     def diluted(self, places: list[Place], lines: dict[str, str]) -> bool:
         """Whether in every place two things hold. Over all current tokens, the old tokens keep more
