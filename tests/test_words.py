@@ -17,7 +17,6 @@ TO_DO = {
     "kinds/conditions",
     "kinds/passage",
     "kinds/prediction",
-    "kinds/sweep",
     "kinds/table",
     "measurements",
     "measuring",

@@ -1,4 +1,4 @@
-"""What an article that compares models may say: which head, from which step on, in which model."""
+"""Findings of an article that compares models: which head, from which step on, in which model."""
 
 import math
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ class Shared:
     words: str
     """What such a head looks at."""
     least: float
-    """What the strongest head of every model reaches."""
+    """The smallest of the models' largest values of the habit, 0 to 1."""
 
     @property
     def of(self) -> str:
-        """What that is a fraction of."""
+        """The whole that `least` is a fraction of, within a sentence."""
         return "of the tokens" if self.habit in OFTEN else "of its probability"
 
 
@@ -108,20 +108,21 @@ class Findings:
         return int(((model or self.last).habit(measure) >= value).sum())
 
     def layers(self, measure: str, value: float, model: ModelHabits | None = None) -> list[int]:
-        """The layers that hold those heads, list of int."""
-        found = (model or self.last).habit(measure) >= value
-        return np.flatnonzero(found.any(axis=1)).tolist()
+        """The layers with a head that reaches a value, list of int from 0."""
+        reaching = (model or self.last).habit(measure) >= value  # [layer, head]
+        return np.flatnonzero(reaching.any(axis=1)).tolist()
 
     def reached(self, measure: str, head: Head, value: float) -> ModelHabits | None:
         """The first checkpoint at which one head, a `Head`, reaches a value; None if none does."""
         return next((m for m in self.checkpoints if self.value(measure, head, m) >= value), None)
 
     def rise(self, measure: str) -> Rise:
-        """The `Rise` of the largest value of any head."""
+        """The `Rise` of the largest value of any head, between neighbouring checkpoints."""
         return self._rise([float(model.habit(measure).max()) for model in self.checkpoints])
 
     def gain(self, model: ModelHabits | None = None) -> float:
-        """How much lower the loss on random tokens is when they were said before, nats a token."""
+        """Loss on random tokens after other ones, less that on the same tokens said a second time:
+        nats a token."""
         model = model or self.last
         return model.loss("unrepeated") - model.loss("second")
 
@@ -130,15 +131,13 @@ class Findings:
         return self._rise([self.gain(model) for model in self.checkpoints])
 
     def credulous(self) -> ModelHabits | None:
-        """The checkpoint with the largest `surprise`; None if none is surprised."""
+        """The checkpoint with the largest `surprise`; None if that is not above 0."""
         model = max(self.checkpoints, key=self.surprise)
         return model if self.surprise(model) > 0 else None
 
     def surprise(self, model: ModelHabits) -> float:
-        """How much higher the loss is on the control than on tokens said first, nats a token.
-
-        Such a model expects a repetition that does not come.
-        """
+        """Loss on the control, the repeated tokens after other ones, less that on tokens said the
+        first time: nats a token. Above 0, the model expects a repetition that does not come."""
         return model.loss("unrepeated") - model.loss("first")
 
     @property
@@ -147,7 +146,10 @@ class Findings:
         return math.log(self.last.manifest["model"]["vocabulary"])
 
     def lowest(self, of: str, since: ModelHabits) -> ModelHabits:
-        """The checkpoint with the smallest loss, of one and all later ones."""
+        """The checkpoint with the smallest loss, of a checkpoint and all later ones.
+
+        of: which loss, as of `ModelHabits.loss`; since: the first of these checkpoints
+        """
         later = [model for model in self.checkpoints if model.step >= since.step]
         return min(later, key=lambda model: model.loss(of))
 
@@ -183,11 +185,11 @@ class Findings:
     def shared_habit(self) -> Shared:
         """The habit that every compared model has the strongest head for, judged by the weakest of
         them."""
-        found = [
-            Shared(habit, words, min(float(one.habit(habit).max()) for one in self.compared))
+        habits = [
+            Shared(habit, words, min(float(model.habit(habit).max()) for model in self.compared))
             for habit, words in HABITS.items()
         ]
-        return max(found, key=lambda each: each.least)
+        return max(habits, key=lambda each: each.least)
 
     def finished(self) -> ModelHabits | None:
         """The compared model with the shape and the recipe of the checkpoints and at least as many
@@ -206,6 +208,7 @@ class Findings:
         return None
 
     def _rise(self, values):
+        """The `Rise` of values, one a checkpoint."""
         steps = np.diff(values)
         at = int(np.argmax(steps))
         return Rise(*self.checkpoints[at : at + 2], values[at], values[at + 1])
