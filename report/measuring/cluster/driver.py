@@ -300,7 +300,7 @@ class Driver:
         elif result is not None and not self.reads_texts:
             measured = 1
         self.rest.add(measured, answer.seconds.get("forward", 0.0))
-        for sentence in answer.said:
+        for sentence in answer.sentences:
             if sentence not in self.said:
                 self.said.add(sentence)
                 self.announce(sentence)

@@ -1,4 +1,4 @@
-"""What runs on a machine of the cluster: it holds one model and measures pieces with it."""
+"""The actor on a machine of the cluster: it holds one model and measures pieces with it."""
 
 import gc
 import os
@@ -21,7 +21,7 @@ NAMED = ("model", "code", "libraries")
 
 @dataclass
 class Answer:
-    """What a worker answers about one piece."""
+    """A worker's answer about one piece: its result, or why there is none."""
 
     result: Result | None = None
     error: str = ""
@@ -30,10 +30,10 @@ class Answer:
     """Whether the process may be unable to go on: an unexpected error, or no memory left."""
     unfit: bool = False
     """Whether the model could not be loaded there."""
-    said: list[str] = field(default_factory=list)
-    """Sentences for the command line."""
+    sentences: list[str] = field(default_factory=list)
+    """For the command line, in their order."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Under "load" and "forward"."""
+    """Seconds of loading under "load", of measuring under "forward"."""
     device: str = ""
     """Names of the devices that the model is on."""
 
@@ -48,25 +48,28 @@ class Worker:
         self.number = self.loaded = self.task = None
 
     def about(self) -> dict:
-        """Where it runs: "node" (its id), "host", "pid"."""
+        """The place where it runs: dict of "node" (its id in Ray), "host" and "pid"."""
         import ray
 
         node = ray.get_runtime_context().get_node_id()
         return {"node": node, "host": socket.gethostname(), "pid": os.getpid()}
 
     def measure(self, number: int, task: Task, piece: Piece) -> Answer:
-        """Measure a piece of the task with that number; errors are in the answer, never raised."""
+        """Measure a piece of a task; errors are in the answer, never raised.
+
+        number: of the task; its model is loaded if the piece before was of another
+        """
         answer = Answer(unfit=True)
         try:
             began = time.perf_counter()
             if self.number != number:
-                self._take(number, task, answer.said.append)
+                self._take(number, task, answer.sentences.append)
             answer.seconds["load"] = time.perf_counter() - began
             answer.device, answer.unfit = self.loaded.identity["device"], False
             began = time.perf_counter()
-            kind, said = folders.kind(self.task.kind), answer.said.append
+            kind, announce = folders.kind(self.task.kind), answer.sentences.append
             result = measure_piece(
-                self.loaded, kind, self.task.inputs, piece, lambda *_: None, said
+                self.loaded, kind, self.task.inputs, piece, lambda *_: None, announce
             )
             if result.per_model is not None and hasattr(kind, "sent"):
                 result.per_model = kind.sent(result.per_model, self.threads)
@@ -79,7 +82,11 @@ class Worker:
         return answer
 
     def _take(self, number: int, task: Task, announce: Announce):
-        """Load the model of a task in place of the present one."""
+        """Load the model of a task in place of the present one.
+
+        raises: ReportError if torch or the model is not on this machine, if the worker is not like
+            the machine of the command, or as `load_model`
+        """
         self.number = self.loaded = self.task = None
         source = _here(task.source)
         try:
@@ -96,6 +103,7 @@ class Worker:
         self.number, self.task = number, task
 
     def _device(self, wanted, placement):
+        """The device to load on: the CPU unless Ray gave a GPU; ReportError if torch lacks CUDA."""
         if not self.gpus:
             return "cpu"
         if not placement.has_cuda():
@@ -107,9 +115,9 @@ class Worker:
 
 
 def _here(source: Source) -> Source:
-    """A model with the folder or file that it has on this machine.
+    """The source of a model with the path of its folder or file on this machine.
 
-    raises: ReportError if it is a folder or file that is not on this machine
+    raises: ReportError for a folder or file that is not there
     """
     from report.models.find import names
 
@@ -131,11 +139,14 @@ def _here(source: Source) -> Source:
 
 
 def _require_same(source, task):
-    """Stop if model, code or libraries differ from those in the key of the datasets."""
+    """Stop if model, code or libraries differ from those in the key of the datasets: ReportError.
+
+    The other parts of the key do not depend on the machine, so they are taken from the task.
+    """
     here = determined_by(source, task.kind, {}, task.parts["settings"])
-    kept = {name: value for name, value in task.parts.items() if name not in NAMED}
+    shared = {name: value for name, value in task.parts.items() if name not in NAMED}
     libraries = {name: version(name) for name in task.parts["libraries"]}
-    here = kept | {name: here[name] for name in NAMED} | {"libraries": libraries}
+    here = shared | {name: here[name] for name in NAMED} | {"libraries": libraries}
     different = changes(task.parts, here)
     if different:
         raise ReportError(
