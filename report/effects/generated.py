@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Text:
-    """A text as tokens.
+    """A text as tokens, and which logit of its next token is asked about.
 
-    token_ids: [T]; asked: at its last token
-    resampled: ids of another text, as long as this one
+    token_ids: [T]; asked: its position is the last token
+    resampled: ids of another text, [T] too, whose contexts replace those of heads
     """
 
     token_ids: Sequence[int]
@@ -31,24 +31,25 @@ class Text:
 def measure_text(
     loaded: "LoadedModel", text: Text, replacements: Sequence[Replacement] | None
 ) -> dict[str, np.ndarray]:
-    """Measure a text.
+    """The effects of a model's parts on the prediction after a text.
 
-    replacements: what heads are ablated with, besides resampling; None: they are not ablated
-    returns: float64 arrays. Direct effects: "heads" [layers, heads], "feed_forward" and
+    replacements: contexts that heads are ablated with, besides the resampled; None: no ablation
+    returns: float64 arrays, in logits. Direct effects: "heads" [layers, heads], "feed_forward" and
         "attention_bias" [layers], and the "logit" []; "first" [], 1 if the token that is asked
-        about is the most likely one, else 0. If heads are ablated, "zero", "mean" and "resample"
-        [layers, heads], the fall of what is asked
-    raises: ReportError as `direct_effects` does
+        about is the most likely one, else 0. If heads are ablated, also [layers, heads] under
+        "resample" and the kind of each replacement, "zero" or "mean": the fall of the logit, or of
+        the difference of logits, that is asked about
+    raises: ReportError as `direct_effects` and `ablation`
     """
     run = directed(loaded, text.token_ids, [text.asked])
     direct = effects_of([text.asked], run, len(text.token_ids))
-    told = {
+    effects = {
         name: getattr(direct, name)[0]
         for name in ("heads", "feed_forward", "attention_bias", "logit")
     }
-    told["first"] = np.float64(int(run.logits[-1].argmax()) == text.asked.token)
+    effects["first"] = np.float64(int(run.logits[-1].argmax()) == text.asked.token)
     if replacements is not None:
         for replacement in (*replacements, of_text(loaded, text.resampled)):
-            found = ablation(loaded, text.token_ids, [text.asked], replacement)
-            told[replacement.kind] = found.drop[0]
-    return told
+            ablated = ablation(loaded, text.token_ids, [text.asked], replacement)
+            effects[replacement.kind] = ablated.drop[0]
+    return effects

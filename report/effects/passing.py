@@ -1,4 +1,4 @@
-"""One forward pass, and what it leaves of chosen modules at chosen tokens."""
+"""One forward pass: its logits, the states around chosen modules, the attention of some tokens."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -16,7 +16,7 @@ from report.models.attention.recorder import Recorder
 from report.models.attention.running import require_sound_logits
 
 Wanted = Mapping[object, tuple[nn.Module, str]]
-"""Any name -> (module, "in" or "out")."""
+"""Any name -> (module, "in" for what enters it or "out" for what leaves it)."""
 
 
 def logits_of(model: PreTrainedModel, token_ids: Sequence[int]) -> torch.Tensor:
@@ -33,28 +33,29 @@ def logits_of(model: PreTrainedModel, token_ids: Sequence[int]) -> torch.Tensor:
 def kept(
     wanted: Wanted, tokens: int, rows: Sequence[int] | None = None
 ) -> Iterator[dict[object, torch.Tensor]]:
-    """Within the context, a dict is filled with what enters or leaves modules: float [rows, size].
+    """Within the context, a pass fills a dict with the states that enter or leave modules.
 
-    tokens: of the text; what has not a row for each token is left out
-    rows: tokens that are kept; None: all
+    tokens: number of the text's; a tensor that has no row for each of them is left out
+    rows: the tokens to keep, in this order; None: all
+    yields: dict of the names in `wanted` to float [rows, size], of a module's first call
     All are copies: some models add to a module's output where it lies.
     """
-    found, hooks = {}, []
+    states, hooks = {}, []
     index = torch.arange(tokens) if rows is None else torch.as_tensor(rows)
 
-    def keep(name, value):
+    def store(name, value):
         value = value[0] if isinstance(value, tuple) else value
         if not isinstance(value, torch.Tensor) or value.dim() not in (2, 3):
             return
         value = value.reshape(-1, value.shape[-1])
-        if len(value) == tokens and name not in found:
-            found[name] = value[index.to(value.device)].detach()
+        if len(value) == tokens and name not in states:
+            states[name] = value[index.to(value.device)].detach()
 
     def entering(name, _, args, kwargs):
-        keep(name, args[0] if args else kwargs.get("hidden_states"))
+        store(name, args[0] if args else kwargs.get("hidden_states"))
 
     def leaving(name, _, __, output):
-        keep(name, output)
+        store(name, output)
 
     try:
         for name, (module, side) in wanted.items():
@@ -63,17 +64,17 @@ def kept(
                 hooks.append(module.register_forward_pre_hook(hook, with_kwargs=True))
             else:
                 hooks.append(module.register_forward_hook(partial(leaving, name)))
-        yield found
+        yield states
     finally:
         for hook in hooks:
             hook.remove()
 
 
 class RowRecorder(Recorder):
-    """Keeps the attention of some tokens, and what every token could give: its value.
+    """Keeps the attention of some current tokens, and the values of all tokens.
 
-    rows: the tokens
-    probability: layer -> float [heads, rows, T]
+    rows: the current tokens
+    probability: layer -> float [heads, rows, T], 0 where a token does not see a target
     values: layer -> float [key_heads, T, value_dim]; None where only scores are seen
     sinks: layers whose softmax has a sink
     """
@@ -88,9 +89,10 @@ class RowRecorder(Recorder):
         self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
     ) -> torch.Tensor | None:
         """See `Recorder`."""
-        seen = factors.range().first.new_zeros((), dtype=torch.get_default_dtype())
-        kept = seen.new_zeros(factors.heads, len(self.rows), factors.length)
-        self.probability[layer], self.values[layer] = kept, value
+        # on the device of the factors, which may be scores alone
+        empty = factors.range().first.new_zeros((), dtype=torch.get_default_dtype())
+        probability = empty.new_zeros(factors.heads, len(self.rows), factors.length)
+        self.probability[layer], self.values[layer] = probability, value
         if factors.sink is not None:
             self.sinks.add(layer)
 
@@ -98,6 +100,6 @@ class RowRecorder(Recorder):
             keys = slice(block.first_key, block.first_key + block.score.shape[-1])
             for place, row in enumerate(self.rows):
                 if row in range(block.rows.start, block.rows.stop):
-                    kept[block.heads, place, keys] = block.probability[:, row - block.start]
+                    probability[block.heads, place, keys] = block.probability[:, row - block.start]
 
         return streaming_attention(factors, value, observe, layer)
