@@ -1,4 +1,4 @@
-"""How each head divides its attention among classes of targets, rendering by rendering."""
+"""The dataset of how each head divides its attention among classes of targets, by rendering."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ from report.datasets.formats.head_statistics import ranks
 from report.datasets.formats.token_classes import CLASSES
 
 if TYPE_CHECKING:
-    from report.measurements.class_shares import ClassShares
+    from report.models.measure.table import ShareRecorder
 
 STEP = 0.00001
 """Unit of the stored probabilities."""
 
 
-def encode(shares: dict[str, ClassShares]) -> dict:
-    """The table/1 dataset of all renderings; shares: by the name of the rendering."""
+def encode(shares: dict[str, ShareRecorder]) -> dict:
+    """The table/1 dataset of all renderings: a row for each rendering, class, layer and head.
+
+    shares: by the name of the rendering
+    A class that no head gives anything to, in any rendering, and that even attention would give
+    nothing has no rows. What goes to no token, but to a sink, counts as "other".
+    """
     completed = {name: _completed(share.probability) for name, share in shares.items()}
-    kept = [
+    present = [
         number
         for number in range(len(CLASSES))
         if any((p[..., number] > STEP / 2).any() for p in completed.values())
@@ -33,7 +38,7 @@ def encode(shares: dict[str, ClassShares]) -> dict:
     for rendering, probability in completed.items():
         layers, heads = probability.shape[:2]
         layer, head = np.divmod(np.arange(layers * heads), heads)
-        for number in kept:
+        for number in present:
             values = probability[..., number]
             columns["rendering"] += [rendering] * len(layer)
             columns["target"] += [names[number]] * len(layer)
@@ -42,11 +47,12 @@ def encode(shares: dict[str, ClassShares]) -> dict:
             columns["probability"] += values.ravel().tolist()
             columns["even"] += np.repeat(shares[rendering].even[:, number], heads).tolist()
             columns["rank"] += ranks(values).ravel().tolist()
-    listed = "; ".join(f"{names[number]}: {CLASSES[names[number]]}" for number in kept)
+    listed = "; ".join(f"{names[number]}: {CLASSES[names[number]]}" for number in present)
     return columnar.encode({"heads": _described(columns, listed)})
 
 
 def _described(columns, listed):
+    """The columns with what they mean, their units and steps; listed: the classes, in words."""
     about = {
         "rendering": ("how the table is written", "name of a rendering"),
         "target": (f"class of target tokens: {listed}", "name of a class"),
@@ -68,7 +74,7 @@ def _described(columns, listed):
 
 
 def _completed(probability):
-    """The same with what goes to no token counted as "other"."""
+    """Probabilities, float [layer, head, class], with what goes to no token added to "other"."""
     completed = np.array(probability, float)
     completed[..., list(CLASSES).index("other")] += np.maximum(0, 1 - completed.sum(-1))
     return completed

@@ -26,9 +26,9 @@ from report.text import count
 
 if TYPE_CHECKING:
     from report.inputs.records import Records
-    from report.measurements.class_shares import ClassShares
     from report.measurements.passage import PassageMeasurement
     from report.models.load.load import LoadedModel
+    from report.models.measure.table import ShareRecorder
     from report.models.text.cells import TableText
     from report.study.front_matter import FrontMatter
 
@@ -55,7 +55,7 @@ class Measured:
     """One a rendering."""
     measurement: PassageMeasurement
     """Of the first rendering."""
-    shares: Sequence[ClassShares]
+    shares: Sequence[ShareRecorder]
     """One a rendering."""
 
 
