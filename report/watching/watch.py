@@ -1,9 +1,9 @@
-"""Looks at a publication again and again, and builds its site whenever a file of it changed.
+"""Watches a publication, and builds its site whenever a file of it changed.
 
-Only what a change touches is rendered anew. The server of a site that is being written tells open
-pages of builds and of mistakes. Only it answers the addresses `SCRIPT` and `STATE`. The site on the
-disk has no trace of them. Pages ask again and again, since a connection that stays open would be
-one of the six that a browser allows all its tabs.
+Only what a change touches is rendered anew. The server of a watched site adds a script to its
+pages, at the address `SCRIPT`, which asks `STATE` again and again for the newest build and for what
+stops the next one. The site on the disk has no trace of either. The script asks, since a connection
+that stays open would be one of the six that a browser allows all its tabs.
 """
 
 import functools
@@ -35,13 +35,17 @@ SCRIPT = "/.reload.js"
 STATE = "/.reload"
 
 SOURCE = Path(__file__).with_name("reload.js")
+"""The script that `SCRIPT` answers with."""
 
 NO_SITE = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>No such page</title>
 <body><p>There is no such page, or no site yet.</p></body></html>"""
 
 
-class Told:
-    """What pages are told: which build they should be of, and what stops the next one."""
+class BuildState:
+    """The newest build, which open pages should be of, and what stops the next one.
+
+    error: a sentence; "" where nothing does
+    """
 
     def __init__(self) -> None:
         self.run, self.builds = secrets.token_hex(4), 0
@@ -49,30 +53,30 @@ class Told:
 
     @property
     def built(self) -> str:
-        """Names a build, also among those of other servers at this address."""
+        """The name of the newest build, also among those of other servers at this address."""
         return f"{self.run}-{self.builds}"
 
     def succeeded(self) -> None:
-        """The site was built: pages of earlier builds will reload."""
+        """Note that the site was built: pages of earlier builds will reload."""
         self.error = ""
         self.builds += 1
 
     def failed(self, why: str) -> None:
-        """It could not be built: pages will say why."""
+        """Note why it could not be built: pages will say so."""
         self.error = why
 
 
 def with_script(page: bytes, built: str) -> bytes:
-    """A page with the script at its end; built: which build it is of."""
+    """The HTML of a page, with the script at its end; built: `BuildState.built` of the page."""
     script = f'<script src="{SCRIPT}?built={built}"></script>'.encode()
     before, end, after = page.rpartition(b"</body>")
     return before + script + end + after if end else page + script
 
 
 class ReloadingHandler(Handler):
-    """Adds the script to pages, and answers it. Nothing may be kept by a browser."""
+    """Adds the script to pages, and answers its addresses. A browser may store nothing."""
 
-    def __init__(self, *arguments, state: Told, **options):
+    def __init__(self, *arguments, state: BuildState, **options):
         self.state = state  # first, because a handler answers while it is made
         super().__init__(*arguments, **options)
 
@@ -81,7 +85,7 @@ class ReloadingHandler(Handler):
         super().end_headers()
 
     def answer(self):
-        """What the site has, pages with the script; and the two addresses of the script."""
+        """Send a file of the site, a page with the script; or answer the script's addresses."""
         address = self.path.partition("?")[0]
         if address == SCRIPT:
             return self.send(SOURCE.read_bytes(), "text/javascript; charset=utf-8")
@@ -94,7 +98,7 @@ class ReloadingHandler(Handler):
         return self.send(with_script(path.read_bytes(), built), "text/html; charset=utf-8")
 
     def missing(self) -> bytes:
-        """The page for what is missing, with the script: the next build may have it."""
+        """The page for a missing file, with the script: the next build may have the file."""
         built = self.state.built
         return with_script(super().missing() or NO_SITE, built)
 
@@ -103,28 +107,31 @@ Articles = frozenset[str] | None
 """Names of articles; None: all there are, and those that may be new."""
 
 NONE: Articles = frozenset()
+"""No article, unlike None."""
 
 ARTICLES = ("templates", "articles")
 THEME = ("templates", "theme")
 
 
-def both(first: Articles, others: Articles) -> Articles:
-    """All articles of two sets."""
+def union(first: Articles, others: Articles) -> Articles:
+    """The articles of one set or the other; None if either is None."""
     return None if first is None or others is None else first | others
 
 
 def touched(changed: Iterable[str], project: Project, known: Collection[str]) -> Articles:
     """The articles that have to be rendered because files changed.
 
-    changed: as of `files.changed`; known: names of the articles that were rendered
+    changed: names of files, from the root of the project, as of `files.changed`
+    known: names of the articles that were rendered
     """
     articles = NONE
     for name in changed:
-        articles = both(articles, _touched(PurePosixPath(name).parts, project, known))
+        articles = union(articles, _touched(PurePosixPath(name).parts, project, known))
     return articles
 
 
 def _touched(parts, project, known):
+    """The articles of one changed file; parts: of its path from the root of the project."""
     if parts[0] == "site_src" or parts[:2] == THEME:
         return NONE  # no article shows it; pages around them are written every time
     if parts[:2] != ARTICLES:
@@ -137,7 +144,7 @@ def _touched(parts, project, known):
 
 
 def _is_shared(article, project):
-    """Whether the template of another article has words that lead to this one or to its parts."""
+    """Whether another article's template includes this one or a part of it, by its text."""
     places = project.articles / f"{article}{ENDING}", project.articles / article
     others = (
         path
@@ -152,14 +159,17 @@ def _is_shared(article, project):
 
 
 def affects_drawing(name: str) -> bool:
-    """Whether figures may be drawn otherwise because of a file, though none of them changed: what
-    lies beside them is theirs to read."""
+    """Whether a changed file may change figures without being one: those may read what lies beside
+    them in `figures/`.
+
+    name: of the file, from the root of the project
+    """
     path = PurePosixPath(name)
     return path.parts[0] == "figures" and (path.suffix != ".py" or path.name.startswith("_"))
 
 
 class Rebuilder:
-    """The site of a request, and what was drawn of it."""
+    """Builds the site of a request, and keeps its articles and figures for the next build."""
 
     def __init__(self, request: pipeline.Request, terminal: Terminal):
         self.request, self.terminal = request, terminal
@@ -167,19 +177,20 @@ class Rebuilder:
         self.rendered: dict[str, tuple[Page, object]] = {}
         """Name of an article -> its page, and the data that it shows."""
         self.waiting: Articles = None
-        """What has to be rendered since the site was built."""
+        """The articles to render in the next build."""
 
     def rebuild(self, changed: Collection[str] = ()) -> float:
-        """Measure and render what files touch that changed, and build the site.
+        """Measure and render the articles that changed files touch, and build the site.
 
-        What could not be built the last time is tried again.
+        Articles of a build that failed are rendered again.
 
-        returns: seconds that the program took which builds sites
+        changed: names of files, as of `touched`
+        returns: seconds of the last step, in which MkDocs turns pages into the site
         raises: ReportError as `pipeline.make_site`, and as `guard.again`: an own figure may have
             ended the process that built this before
         """
         project = self.request.project
-        self.waiting = both(self.waiting, touched(changed, project, self.rendered.keys()))
+        self.waiting = union(self.waiting, touched(changed, project, self.rendered.keys()))
         guard.again(frozenset(look(self.request).items()))
         if any(map(affects_drawing, changed)):
             self.drawn.clear()
@@ -191,8 +202,10 @@ class Rebuilder:
         return time.monotonic() - begun
 
     def _render(self):
-        """Render what waits, and write the pages around the articles; returns the names of those
-        that were not asked for."""
+        """Render the articles that wait, and write the pages around them.
+
+        returns: names of the project's articles that the request leaves out
+        """
         project, names = self.request.project, self.waiting
         pipeline.require_own(self.request)
         about = read_site(project.config)
@@ -225,14 +238,14 @@ REST = 0.1
 """Seconds in which no file changes, so that who writes is done: editors write a file twice."""
 
 MOST_RESTS = 20
-"""A file that is written without end does not put a build off for longer than so many."""
+"""Rests that a build waits for at most: files may change without end."""
 
 MOST_NAMES = 3
 """Of changed files, in a line on the terminal."""
 
 
 class Quiet(Terminal):
-    """Says what is measured, and nothing of what is not, after every save."""
+    """Says after a save what was measured, and nothing of datasets that are as before."""
 
     def say_measured(self, article: str, datasets) -> None:
         """What was measured, and why."""
@@ -245,7 +258,7 @@ def watch(request: pipeline.Request, port: int, terminal: Terminal) -> None:
 
     raises: UsageError if the port is in use or not allowed, before anything is built
     """
-    state = Told()
+    state = BuildState()
     with serving(request, port, state) as address:
         rebuilder = Rebuilder(request, terminal)
         seen = look(request)
@@ -257,8 +270,12 @@ def watch(request: pipeline.Request, port: int, terminal: Terminal) -> None:
 
 
 @contextmanager
-def serving(request: pipeline.Request, port: int, state: Told) -> Iterator[str]:
-    """The site of a project, served by threads of their own meanwhile; yields its address."""
+def serving(request: pipeline.Request, port: int, state: BuildState) -> Iterator[str]:
+    """Within the context, the site of a project is served on 127.0.0.1.
+
+    yields: its address
+    raises: UsageError if the port is in use or not allowed
+    """
     handler = functools.partial(ReloadingHandler, state=state)
     with server(request.project.site, port, handler) as served:
         threading.Thread(target=served.serve_forever, daemon=True).start()
@@ -276,9 +293,9 @@ def look(request: pipeline.Request) -> files.Seen:
 def changes(
     request: pipeline.Request, seen: files.Seen, sleep: Callable[[float], object] = time.sleep
 ) -> Iterator[list[str]]:
-    """Names of files that changed, whenever some did; what changes until the next one is asked for
-    comes then.
+    """Names of changed files, a list each time some changed, without end.
 
+    What changes while the caller builds is in the next list.
     seen: the first look, before the first build
     """
     while True:
@@ -295,9 +312,9 @@ def changes(
 def rested(
     now: files.Seen, again: Callable[[], files.Seen], sleep: Callable[[float], object] = time.sleep
 ) -> files.Seen:
-    """The files once none of them changed for a moment.
+    """A look at the files once none of them changed for `REST`, or after `MOST_RESTS`.
 
-    now: the last look; again: looks again
+    now: the last look; again: function that looks again
     """
     for _ in range(MOST_RESTS):
         sleep(REST)
@@ -307,7 +324,7 @@ def rested(
     return now
 
 
-def attempt(rebuilder: Rebuilder, names: list[str], state: Told, terminal: Terminal) -> None:
+def attempt(rebuilder: Rebuilder, names: list[str], state: BuildState, terminal: Terminal) -> None:
     """Rebuild the site, and say how long it took or what is wrong.
 
     names: of the files that changed; none for the first build

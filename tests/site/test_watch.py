@@ -24,7 +24,7 @@ from report.pages import render
 from report.project import Project
 from report.site.serve import Handler
 from report.watching import files, watch
-from report.watching.watch import SCRIPT, STATE, Rebuilder, Told, both, touched, with_script
+from report.watching.watch import SCRIPT, STATE, BuildState, Rebuilder, touched, union, with_script
 from tests.commands import ROOT, contents, report
 from tests.serving import served
 from tests.small import ARTICLE, write_corpus, write_publication
@@ -112,7 +112,7 @@ def until(wanted, get):
 @contextmanager
 def watching(project):
     """The publication, watched as the command does it: (port, what the terminal was told)."""
-    told, terminal = Told(), Sayings()
+    told, terminal = BuildState(), Sayings()
     request, stopped = pipeline.Request(project), threading.Event()
 
     def follow(rebuilder, seen):
@@ -310,8 +310,8 @@ def test_what_a_change_touches(project):
     assert of("/elsewhere/corpus.txt") is None
     change(article(project, "two"), WORD, '{% include "one/part.md.j2" %}')
     assert of("templates/articles/one/part.md.j2") is None, "two articles have it"
-    assert both(frozenset("a"), frozenset("b")) == {"a", "b"}
-    assert both(None, frozenset("a")) is both(frozenset("a"), None) is None
+    assert union(frozenset("a"), frozenset("b")) == {"a", "b"}
+    assert union(None, frozenset("a")) is union(frozenset("a"), None) is None
 
 
 def test_what_is_looked_at(project):
@@ -395,7 +395,7 @@ def test_what_stops_a_build_is_told_to_pages_as_on_the_terminal(capsys):
         def rebuild(self, names):
             raise ReportError("https://a:secret@b.c/ " + "x" * 999 + "\x1b[31m")
 
-    told = Told()
+    told = BuildState()
     watch.attempt(Broken(), [], told, Terminal())
     assert told.error.startswith("https://b.c/ xxx") and len(told.error) < 200
     assert "\x1b" not in told.error and "secret" not in told.error
@@ -403,7 +403,7 @@ def test_what_stops_a_build_is_told_to_pages_as_on_the_terminal(capsys):
 
 @pytest.mark.promise("serve-watch")
 def test_a_page_of_another_host_is_told_nothing(measured):
-    told = Told()
+    told = BuildState()
     told.failed("a secret")
     with watch.serving(pipeline.Request(Project(measured)), 0, told) as address:
         port = int(address.rstrip("/").rpartition(":")[2])
@@ -506,7 +506,7 @@ def test_no_error_ends_the_watch(error):
     def rebuild(names):
         raise error
 
-    told, terminal = Told(), Sayings()
+    told, terminal = BuildState(), Sayings()
     watch.attempt(SimpleNamespace(rebuild=rebuild), ["a"], told, terminal)
     assert re.search(rf"a defect of the program.*{type(error).__name__}", told.error)
     watch.attempt(SimpleNamespace(rebuild=lambda names: 0.5), ["a"], told, terminal)
@@ -519,7 +519,7 @@ def test_a_partial_that_cannot_be_used_is_shown_with_its_line(project, text):
     part = project.root / "templates" / "_note.md.j2"
     change(article(project), f"\n{WORD}\n", '\n{% include "_note.md.j2" %}\n')
     part.write_text("A note.\n")
-    told, terminal, request = Told(), Sayings(), pipeline.Request(project)
+    told, terminal, request = BuildState(), Sayings(), pipeline.Request(project)
     rebuilder = Rebuilder(request, terminal)
     for content, said in ((b"A note.", ""), (b"\n" + text, r"_note\.md\.j2, line 2: "), (b"A", "")):
         part.write_bytes(content)
