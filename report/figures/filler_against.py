@@ -26,16 +26,18 @@ def caption(data: Panels) -> str:
 
 
 def _texts(data):
-    """What each condition reads in each model."""
+    """The prompt under each condition, as the model of each panel reads it."""
     return [place.model.condition(name) for place in data.places for name in data.lines]
 
 
 def _both_add(data):
+    """Whether both conditions add something to the prompt, in every panel."""
     return all(text.new for text in _texts(data))
 
 
 def _where(data):
-    """Where both conditions add something, if that is before the same segment: a clause."""
+    """The clause that names the segment after the added ones; "" if they stand before different
+    segments, or before none."""
     before = set()
     for text in _texts(data):
         segments = list(text.segments)
@@ -47,7 +49,8 @@ def _where(data):
 
 
 def seen(data: Panels, **state: str) -> str:
-    """How many times the weight of a token that the second condition adds one of the first gets."""
+    """The mean weight of a token that the first condition adds, as a multiple of the mean weight of
+    one that the second adds, by panel."""
     at = choices.values(figure.controls(data), state)
     first_weights, second_weights = (
         [received_numbers.inside(place, condition, **at) for place in data.places]
@@ -66,7 +69,7 @@ def seen(data: Panels, **state: str) -> str:
 
 
 def _as_exact(values):
-    """Numbers as words, all with as many decimals as the one that needs most."""
+    """Numbers in words, all with as many decimals as the one that needs most."""
     digits = max(len(number(value).partition(".")[2]) for value in values)
     return [f"{value:,.{digits}f}" for value in values]
 

@@ -1,4 +1,4 @@
-"""The templates' language: where they lie, and the filters they know."""
+"""The Jinja environment of templates: where they lie, their filters, and the lines of mistakes."""
 
 import ast
 import re
@@ -31,8 +31,8 @@ from report.pages.filters import layers
 from report.text import shortened
 
 CODES = {}
-"""What this process has compiled, by text and names: every article has an environment of its own
-and is rendered twice, and all of them use the same partials."""
+"""(text, name, file name, raw) of a template -> its code, for this process: every article has an
+environment of its own and is rendered twice, and all of them use the same partials."""
 
 
 class _Template(Template):
@@ -42,7 +42,7 @@ class _Template(Template):
 
 
 class _Environment(Environment):
-    """As Jinja's own; whatever a template does is told with its file and line."""
+    """As Jinja's own, but any error of a template is a ReportError with its file and line."""
 
     template_class = _Template
 
@@ -54,15 +54,22 @@ class _Environment(Environment):
         return CODES[key]
 
     def _compile(self, source, filename):
-        """Code of Python whose lines are the template's, so that whatever stops it tells them."""
+        """The code object of Jinja's Python, with the lines of the template as its own, so that a
+        traceback names them.
+
+        source: Python that ends in `debug_info = '1=9&2=14'`: line of the template = line of Python
+        raises: TemplateSyntaxError with the template's line for what is no Python
+        """
         code, _, pairs_text = source.rpartition("debug_info = ")
         numbers = re.findall(r"(\d+)=(\d+)", pairs_text)
-        pairs = sorted((int(ours), int(line)) for line, ours in numbers)
+        pairs = sorted((int(of_code), int(of_template)) for of_template, of_code in numbers)
 
-        def line(ours):
-            place = bisect_right(pairs, ours, key=itemgetter(0))
+        def line(of_code):
+            """The template's line."""
+            place = bisect_right(pairs, of_code, key=itemgetter(0))
             return pairs[place - 1][1] if place else 1
 
+        # Jinja translates lines by debug_info once more, which then has to change none
         tree, same = None, "&".join(f"{n}={n}" for n in sorted({line for _, line in pairs}))
         try:
             tree = ast.parse(f"{code}debug_info = {same!r}", filename)
@@ -87,7 +94,7 @@ class _Loader(FileSystemLoader):
 
 @pass_context  # so that nothing is worked out before a template is rendered, and its time begins
 def _writable(_, value):
-    """What a template shows, if a file can hold it."""
+    """A value that a template shows; ReportError for half of a character, which no file holds."""
     if isinstance(value, str) and not value.isascii() and text.whole(value) != value:
         raise ReportError(
             f"{text.quoted(value)} holds half of a character, which no file can; write the whole."
@@ -98,8 +105,9 @@ def _writable(_, value):
 def environment(*folders: Path) -> Environment:
     """The Jinja environment: unknown variables are errors, HTML partials escape by themselves.
 
-    folders: where templates are looked for first; then those of this package, and, as
-        kinds/NAME/…, those in the folders of kinds
+    folders: searched first, then the package's templates, and, for names such as kinds/NAME/…,
+        those in the folders of kinds; a first folder of another project makes pages name the
+        installed command
     """
     kinds = PrefixLoader({"kinds": _Loader(folders_of_kinds())})
     jinja = _Environment(
@@ -115,8 +123,8 @@ def environment(*folders: Path) -> Environment:
     )
     jinja.globals |= {"ROUTES": filters.ROUTES, "UPDATES": filters.UPDATES}
     # The Makefile is the repository's: a publication elsewhere has the installed command.
-    ours = TEMPLATES.resolve()
-    installed = INSTALLED or any(Path(folder).resolve() != ours for folder in folders[:1])
+    shipped = TEMPLATES.resolve()
+    installed = INSTALLED or any(Path(folder).resolve() != shipped for folder in folders[:1])
     jinja.globals |= {"INSTALLED": installed, "PROGRAM": NAME if installed else PROGRAM}
     jinja.globals |= {"command": partial(command, installed=installed)}
     jinja.globals |= {"REQUIREMENT": requirement()}
