@@ -1,8 +1,9 @@
 """Complete the factors of a layer, while its model runs, with what splits its scores into terms.
 
-Attention hands over queries and keys as they enter the score, rotated and with biases inside. Found
-out here, and added to the `Factors`, are the biases, and the queries and keys before rotation. The
-split itself is arithmetic on factors: `terms` in `report/measurements/decomposition.py`.
+Attention hands over queries and keys as they enter the score, rotated and with biases inside. Here
+biases, queries and keys before rotation, and in layer 0 the parts of positions, are found out and
+added to the `Factors`, by calls of the attention module with other input (`rotation`). The split
+itself is arithmetic on factors: `terms` in `report/measurements/decomposition.py`.
 """
 
 import inspect
@@ -30,11 +31,11 @@ class Completion:
     """A context manager that adds biases, and queries and keys before rotation, to `Factors`.
 
     parts: the layers of the whole model
-    chosen: indices of the layers whose factors are filled in
-    wants_rotary_terms: whether rotated biases are, too
-    given: whether the family has a file in `own/`, whose factors are complete; then only its biases
-        are checked, once
-    embedded: function without arguments, what is known of positions in the embeddings
+    chosen: indices of the layers whose factors are completed
+    wants_rotary_terms: whether rotated biases are filled in, too
+    given: whether the family has a file in `own/`, whose factors are complete; then its biases are
+        checked once, and nothing is filled in but `mixed`
+    embedded: function without arguments -> `Embedded`, whether positions are in the embeddings
     """
 
     def __init__(
@@ -50,10 +51,10 @@ class Completion:
         self.wants_rotary_terms = wants_rotary_terms
         self.given = given
         self.embedded = embedded
-        self.entered = None  # the first layer
-        self.arguments = {}  # of the attention module that runs, by layer and name
+        self.first_hidden = None  # float [1, T, hidden_size], as it enters layer 0
+        self.arguments = {}  # layer -> {name: value}, of its attention module's last call
         self.rotated = []  # pairs (rotated, not rotated), from the rotary functions
-        self.asking = False
+        self.asking = False  # whether `_ask` calls the module, not the model
         self.undo = ExitStack()
 
     def __enter__(self):
@@ -61,7 +62,7 @@ class Completion:
             for layer, part in self.chosen.items():
                 undo.callback(self._remember_arguments(layer, part.attention).remove)
             if 0 in self.chosen:
-                undo.callback(self._remember_entered(self.chosen[0].module).remove)
+                undo.callback(self._remember_hidden(self.chosen[0].module).remove)
             kinds = {type(part.attention) for part in self.chosen.values()}
             for kind in kinds if not self.given else ():
                 self._watch_rotary_functions(inspect.unwrap(kind.forward).__globals__, undo)
@@ -74,11 +75,13 @@ class Completion:
     def completed(self, layer: int, factors: Factors | Scores) -> Factors | Scores:
         """The factors of a layer with biases and unrotated queries and keys filled in.
 
+        returns: also the same factors, for a layer that is not chosen or of which only scores are
+            known; scores alone, if the rotation of any layer so far cannot be taken out
         raises: ReportError for a layer that computes more than one attention, or whose rotation
             cannot be taken out
         """
         rotated, self.rotated = self.rotated, []
-        if self.asking:
+        if self.asking:  # queries and keys are here, so the call need not go on
             raise _CaughtError(factors, rotated)
         if layer not in self.chosen or isinstance(factors, Scores):
             return factors
@@ -102,27 +105,28 @@ class Completion:
             return Scores(_unsplit(factors), factors.range())
         factors = self._split(layer, ask, factors, rotated)
         if layer == 0 and part.learned.rotation == "none" and self.embedded().modules:
-            return self._placed(ask, factors, next(iter(arguments.values())))
+            return self._with_positions(ask, factors, next(iter(arguments.values())))
         return factors
 
-    def _placed(self, ask, factors, entering):
-        """The factors with the parts of positions; without, if they cannot be told from the rest.
+    def _with_positions(self, ask, factors, entering):
+        """The factors of layer 0 with `query_place` and `key_place`, what positions put into them.
 
         entering: what the first layer's attention reads, float [1, T, hidden_size]
+        returns: the same factors where that part is not known, or queries and keys not linear in it
         """
-        hidden, learned = self.entered, self.chosen[0].learned
+        hidden, learned = self.first_hidden, self.chosen[0].learned
         part = position_part(hidden)
         if part is not None:
             part = through_norm(part, hidden, entering, self.chosen[0].module)
         if part is None or learned.entangled:
             return factors
-        of_places, _ = ask(lambda _: part)
+        of_positions, _ = ask(lambda _: part)
         query, key = (
-            getattr(of_places, name) - (0 if bias is None else bias[:, None])
+            getattr(of_positions, name) - (0 if bias is None else bias[:, None])
             for name, bias in (("query", factors.query_bias), ("key", factors.key_bias))
         )
         if learned.place_difference is None:
-            of_rest, _ = ask(lambda all_: all_ - part)
+            of_rest, _ = ask(lambda state: state - part)
             learned.place_difference = max(
                 rotation.relative(of_rest.query + query, factors.query),
                 rotation.relative(of_rest.key + key, factors.key),
@@ -132,6 +136,10 @@ class Completion:
         return replace(factors, query_place=query, key_place=key)
 
     def _split(self, layer, ask, factors, rotated):
+        """The factors with biases and, where the layer rotates, unrotated queries and keys.
+
+        rotated: pairs from the rotary functions in the model's own call
+        """
         learned = self.chosen[layer].learned
         factors = replace(factors, query_bias=learned.query_bias, key_bias=learned.key_bias)
         if learned.rotation == "none":
@@ -148,9 +156,17 @@ class Completion:
         return replace(factors, **rotation.rotated_biases(ask, factors))
 
     def _ask(self, module, arguments, change, at_first=False):
-        """Call the attention module of a layer once more; see `rotation`."""
-        hidden = next(iter(arguments))  # its name
-        arguments = arguments | {hidden: change(arguments[hidden])}
+        """Call the attention module of a layer once more, as far as its queries and keys.
+
+        arguments: those of its call in the model, by name; the first is the hidden state
+        change: function of the hidden state, float [1, T, hidden_size] -> the one to call with
+        at_first: whether every token is put at the position of token 0
+        returns: (Factors, pairs of the rotary functions); None if no argument holds positions, at
+            which `at_first` could put tokens
+        raises: ReportError if the module computes no attention
+        """
+        hidden_name = next(iter(arguments))
+        arguments = arguments | {hidden_name: change(arguments[hidden_name])}
         if at_first:
             positions = [name for name in POSITIONS if arguments.get(name) is not None]
             if not positions:
@@ -169,6 +185,7 @@ class Completion:
         )
 
     def _remember_arguments(self, layer, attention):
+        """A hook that stores the arguments of an attention module, by the names of its forward."""
         names = list(inspect.signature(type(attention).forward).parameters)[1:]
 
         def remember(_, args, kwargs):
@@ -176,13 +193,19 @@ class Completion:
 
         return attention.register_forward_pre_hook(remember, with_kwargs=True)
 
-    def _remember_entered(self, module):
+    def _remember_hidden(self, module):
+        """A hook that stores the hidden state that enters the first layer."""
+
         def remember(_, args, kwargs):
-            self.entered = args[0] if args else kwargs["hidden_states"]
+            self.first_hidden = args[0] if args else kwargs["hidden_states"]
 
         return module.register_forward_pre_hook(remember, with_kwargs=True)
 
     def _watch_rotary_functions(self, names, undo):
+        """Replace the rotary functions among the globals of a module until `undo` is closed.
+
+        names: name -> global of the file that defines the attention
+        """
         for name, function in list(names.items()):
             if "rotary" in name and inspect.isfunction(function):
                 signature = inspect.signature(function)
@@ -191,6 +214,8 @@ class Completion:
                     undo.callback(names.__setitem__, name, function)
 
     def _watched(self, function, signature):
+        """A rotary function that also stores its results with the angles of token 0."""
+
         def watched(*args, **kwargs):
             rotated = function(*args, **kwargs)
             bound = signature.bind(*args, **kwargs)
@@ -208,11 +233,11 @@ class Completion:
 
 
 class _CaughtError(Exception):
-    """A module that was asked has computed its queries and keys: the Factors, the pairs."""
+    """Ends a call of `_ask` once queries and keys are computed; args: (Factors, pairs)."""
 
 
 def _unsplit(factors):
-    """What enters the softmax, float [heads, T, T]."""
+    """The scores as they enter the softmax, float [heads, T, T]; ReportError with sinks."""
     if factors.sink is not None:
         raise ReportError(
             "this model has attention sinks, and positions inside its queries and keys that cannot "
