@@ -1,7 +1,7 @@
 """Checkpoints of compressed-tensors: whole numbers or floats with scales, as they are or packed.
 
-Which numbers share a scale is told by the shape of the scales: all, a row, a group of a row, or a
-block; config.json has to state the same sizes. https://github.com/vllm-project/compressed-tensors
+The shape of the scales says which numbers share one: all, a row, a group of a row, or a block;
+config.json has to state the same sizes. https://github.com/vllm-project/compressed-tensors
 """
 
 import re
@@ -21,9 +21,11 @@ GROUP_OF_NVFP4 = 16
 class Settings:
     """What config.json says of all its groups of layers.
 
-    bits: of a whole number; groups: numbers of a row that share a scale; blocks: rows and columns
-    zeros: whether every weight has zero points; ordered: whether every weight has its columns in
-        groups of any order
+    bits: possible bits of a whole number, 4 or 8
+    groups: possible numbers of columns that share a scale in a row
+    blocks: possible (rows, columns) that share a scale
+    zeros: whether every weight has zero points
+    ordered: whether every weight says to which group each column belongs (g_idx)
     """
 
     bits: frozenset[int]
@@ -33,9 +35,9 @@ class Settings:
     ordered: bool
 
     def require(self, parts: Parts) -> None:
-        """Stop for a part that is missing, without which numbers would be others.
+        """Stop for a missing part that config.json states, without which numbers would be wrong.
 
-        raises: ReportError
+        raises: ReportError for zero points or a g_idx that is missing
         """
         for ending, stated in ((".weight_zero_point", self.zeros), (".weight_g_idx", self.ordered)):
             if stated and ending not in parts:
@@ -78,7 +80,7 @@ class Scaled:
 
 @dataclass(frozen=True)
 class Packed:
-    """Whole numbers of 4 or 8 bits in words, each plus half of its range."""
+    """Whole numbers of 4 or 8 bits in 32-bit words, each stored plus half its range: 8 or 128."""
 
     settings: Settings
 
@@ -124,7 +126,11 @@ class Packed:
         return _scaled(parts, out, zeros, self.settings)
 
     def _bits(self, parts, shape):
-        """Of this weight: those that config.json states, and that fit its words."""
+        """The bits of a number of this weight: those in config.json that fit its words.
+
+        shape: of the weight
+        raises: ReportError if none fits, or more than one
+        """
         words = parts.shape(".weight_packed")[1]
         fitting = [bits for bits in self.settings.bits if -(-shape[1] // (32 // bits)) == words]
         if len(fitting) != 1:
@@ -171,12 +177,13 @@ class Nvfp4:
 
 
 def _block(parts, shape, settings):
-    """Rows and columns that share a scale.
+    """The (rows, columns) of the weight that share a scale.
 
+    shape: of the weight, (rows, columns)
     raises: ReportError where the scales fit none of the sizes that are stated
     """
     parts.require(".weight_scale", FLOATS)
-    sizes = _sizes(parts.shape(".weight_scale"))
+    sizes = _two_sizes(parts.shape(".weight_scale"))
     blocks = [*settings.blocks, *((1, group) for group in settings.groups), (1, shape[1])]
     for block in blocks:
         divided = shape[0] % block[0] == 0 and shape[1] % block[1] == 0
@@ -189,13 +196,13 @@ def _block(parts, shape, settings):
     )
 
 
-def _sizes(sizes):
-    """One scale for all may have no dimension, or one."""
+def _two_sizes(sizes):
+    """The shape of the scales with two dimensions; that of one scale for all may have fewer."""
     return (1, 1) if len(sizes) == 0 or tuple(sizes) == (1,) else tuple(sizes)
 
 
 def _require_columns(parts, shape, block):
-    """Stop for a g_idx of another length, or beside scales that are not by group."""
+    """Stop for a g_idx of another length, or of scales of blocks: ReportError."""
     if ".weight_g_idx" in parts:
         parts.require(".weight_g_idx", [torch.int32, torch.int64], shape[1:])
         if block[0] != 1:
@@ -203,14 +210,17 @@ def _require_columns(parts, shape, block):
 
 
 def _scaled(parts, out, zeros, settings):
-    """(Number - zero point) times scale, in place."""
+    """(Number - zero point) times scale, float32 [rows, columns]; changes `out`.
+
+    out: the numbers as stored, float32 [rows, columns]; zeros: in the shape of the scales, or None
+    """
     scales = parts.read(".weight_scale").float()
-    scales = scales.reshape(_sizes(scales.shape))
+    scales = scales.reshape(_two_sizes(scales.shape))
     zeros = None if zeros is None else zeros.float().reshape(scales.shape)
     block = _block(parts, out.shape, settings)
     order = _order(parts, scales.shape[1], block[1])
     if order is not None:
-        out = out.index_select(1, order.argsort(stable=True))
+        out = out.index_select(1, order.argsort(stable=True))  # columns of a group side by side
     if zeros is not None:
         change_by_blocks(out, zeros, block, subtract=True)
     change_by_blocks(out, scales, block)
@@ -218,8 +228,9 @@ def _scaled(parts, out, zeros, settings):
 
 
 def _order(parts, number, width):
-    """The group of each column, int64; None where they follow each other.
+    """The group of each column, int64 [columns]; None where groups follow each other.
 
+    number: of groups; width: columns of a group
     raises: ReportError for a group that is not there, or has another number of columns
     """
     if ".weight_g_idx" not in parts or number == 1:
@@ -227,8 +238,8 @@ def _order(parts, number, width):
     groups = parts.read(".weight_g_idx").long()
     if (groups == -1).all():  # it was never set
         return None
-    named = groups.min() >= 0 and groups.max() < number
-    if not named or not (groups.bincount(minlength=number) == width).all():
+    in_range = groups.min() >= 0 and groups.max() < number
+    if not in_range or not (groups.bincount(minlength=number) == width).all():
         raise parts.refused(
             ".weight_g_idx", f"does not give each of {number} groups {width} columns"
         )
@@ -236,5 +247,5 @@ def _order(parts, number, width):
 
 
 def _back(order):
-    """Where each column went when columns were sorted by group."""
+    """The place of each column when columns are sorted by group, int64 [columns]."""
     return order.argsort(stable=True).argsort()
