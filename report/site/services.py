@@ -1,5 +1,5 @@
-"""What a built site has for machines: the site map, the feed, the index of the search, and what
-crawlers and hosts of pages read."""
+"""Checks of a built site's files for machines: the site map, the feed, the index of the search,
+`robots.txt` for crawlers and `CNAME` for hosts of pages."""
 
 import gzip
 import json
@@ -20,15 +20,18 @@ INDEXES = {"search/search_index.json": "docs", "search.json": "items"}
 """Where MkDocs and Zensical write what the search knows -> the key of its entries."""
 
 SITE_MAP = re.compile(r"^Sitemap:\s*(.*?)\s*$", re.IGNORECASE | re.MULTILINE)
+"""Addresses of site maps in `robots.txt`."""
 
 DOMAIN = re.compile(r"(?=.{4,253}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+")
+"""A name of a domain, the content of `CNAME`."""
 
 
 def check_services(folder: Path, site: str, anchors: Mapping[Path, set[str]]) -> list[str]:
-    """What is wrong with these files, as far as they are there, as phrases that begin with one.
+    """Problems of these files, as far as they are there: phrases that begin with a file's name.
 
-    folder: of the site; site: its address, "" if it was built without one
-    anchors: of each page, by its path
+    folder: of the site
+    site: its address with a slash at the end, "" if it was built without one
+    anchors: path of a page -> its anchors
     """
     checks = {
         "sitemap.xml": _check_xml,
@@ -57,11 +60,11 @@ def _check_xml(path, folder, site, anchors):
     except expat.ExpatError as error:
         return [f"is not XML ({error})"]
     addresses = map(unescape, map("".join, LISTED.findall(content.decode("utf-8"))))
-    return _lost(addresses, folder, site)
+    return _dead_links(addresses, folder, site)
 
 
-def _lost(addresses, folder, site):
-    """What is said of whole addresses that lead to no file of the site."""
+def _dead_links(addresses, folder, site):
+    """Problems of whole addresses that lead to no file of the site: phrases."""
     return [
         f"{address} leads nowhere"
         for address in addresses
@@ -79,7 +82,7 @@ def _check_packed(path, folder, site, anchors):
 
 
 def _check_robots(path, folder, site, anchors):
-    return _lost(SITE_MAP.findall(path.read_bytes().decode("utf-8")), folder, site)
+    return _dead_links(SITE_MAP.findall(path.read_bytes().decode("utf-8")), folder, site)
 
 
 def _check_domain(path, folder, site, anchors):
@@ -91,13 +94,13 @@ def _check_index(path, folder, site, anchors):
     try:
         entries = json.loads(path.read_bytes())[INDEXES[path.relative_to(folder).as_posix()]]
         locations = [entry["location"] for entry in entries]
-        return [each for location in locations for each in _unknown(location, folder, anchors)]
+        return [each for location in locations for each in _dead_place(location, folder, anchors)]
     except (LookupError, TypeError, AttributeError, RecursionError) as error:
         return [f"is no index of a search ({error!r})"]
 
 
-def _unknown(location, folder, anchors):
-    """What is wrong with a place that the search leads to."""
+def _dead_place(location, folder, anchors):
+    """Problems of a place that the search leads to, a page or an anchor in it: phrases."""
     page = leads_to(location, folder / "index.html", folder)
     if page is None:
         return [f"{location} leads nowhere"]
