@@ -1,6 +1,6 @@
 """Studies: what articles ask of models, read from their templates.
 
-One sentence for a mistake in front matter: file, line, key, and what is allowed.
+A mistake in front matter is one sentence: file, line, key, and what is allowed.
 """
 
 import os
@@ -33,11 +33,11 @@ from report.text import nearest, quoted
 
 
 def explain(problem: ErrorDetails, header: list[str], path: Path, replaced: dict) -> str:
-    """The sentence about a mistake.
+    """The sentence about a mistake in front matter, or in an option of the command line.
 
     problem: as of `ValidationError.errors` of `FrontMatter`
     header: the lines of the front matter; path: of the template
-    replaced: keys that options of the command line set
+    replaced: key that an option of the command line set -> its value
     """
     loc = problem["loc"]
     if not loc:
@@ -51,33 +51,40 @@ def explain(problem: ErrorDetails, header: list[str], path: Path, replaced: dict
 
 
 def _of_several_keys(problem, header, path):
-    """The sentence about keys that do not go together, which the message names."""
+    """The sentence about keys that do not go together, with the line of the last one.
+
+    The problem has no place of its own; its message names the keys in backquotes.
+    """
     keys = re.findall(r"`(\w+)[:`]", problem["msg"])
     line = max(line_of(header, [key]) for key in keys)
     return f"{path}, line {line}: front matter {_reason(problem)}"
 
 
 def _mistake(problem, loc):
+    """The part of the sentence after file and line; loc: the keys and indices that lead to it."""
     key = str(loc[-1])
     model, owner = _owner(loc)
     if problem["type"] == "extra_forbidden":
         of = f" of {owner}" if owner else ""
         return f"unknown key {quoted(key)}{of}; {_hint(key, model)}"
     if problem["type"] == "missing":
-        return f"the key {key!r} is missing from {_whole(loc)}; add it."
+        return f"the key {key!r} is missing from {_incomplete(loc)}; add it."
     return f"{_named(loc, owner)}: {_reason(problem)}"
 
 
 def _owner(loc: Sequence[str | int]) -> tuple[type[BaseModel], str]:
-    """What has the keys at a place, and what a sentence calls it; "" for the front matter."""
+    """(model that has the keys at a place, the words for it); "" for the front matter itself.
+
+    loc: as of `_mistake`
+    """
     if len(loc) == 1 or loc[0] not in INSIDE:
         return FrontMatter, ""
     model, part = INSIDE[loc[0]]
     return model, f"{'a' if part in ('condition', 'prompt') else 'the'} {part}"
 
 
-def _whole(loc):
-    """What lacks a key, in words."""
+def _incomplete(loc):
+    """The words for what lacks a key."""
     _, owner = _owner(loc)
     return f"the {INSIDE[loc[0]][1]}" if owner else "the front matter"
 
@@ -89,7 +96,7 @@ def _hint(key, model):
 
 
 def _named(loc, owner):
-    """What is wrong, in words: a key, a key of a part, or a part."""
+    """The words for what is wrong: a key, a key of a part, or a part; owner: as of `_owner`."""
     if not owner:
         return repr(str(loc[0]))
     words = [part for part in loc[1:] if isinstance(part, str)]
@@ -97,6 +104,7 @@ def _named(loc, owner):
 
 
 def _reason(problem):
+    """What pydantic says, or plainer words for it, and the value that was given."""
     reason = problem["msg"].removeprefix("Value error, ")
     if problem["loc"][:1] == ("device",):  # instead of the pattern
         reason = "must be auto, cpu, cuda, or one GPU such as cuda:1"
@@ -123,13 +131,13 @@ LONGEST = 64
 
 
 OWN = {"passage": ("passages", SUFFIXES), "prompts": ("prompts", (".md",))}
-"""Key of front matter -> where a publication has files of its own that are called by a name, and
-their endings. They come before those that ship."""
+"""Key of front matter -> (folder of a publication whose files may be called by their names, their
+endings). They come before the files that ship."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """One article: its front matter and its template."""
+    """One article: its front matter and its template, with the options of the command."""
 
     name: str
     """The template's file name without endings; the article's address."""
@@ -146,7 +154,7 @@ class Study:
 
     @property
     def apart(self) -> "Study | None":
-        """The part of it that is measured apart, as it takes long; or None."""
+        """The study of the part that is measured apart, as it takes long; None for no such part."""
         front_matter = self.front_matter.apart
         return front_matter and replace(self, front_matter=front_matter)
 
@@ -191,7 +199,7 @@ def study_names(folder: Path | str) -> list[str]:
 
 
 def publication_of(template: Path) -> Path:
-    """The folder of the publication that an article's template belongs to, two folders above."""
+    """The root of the publication that an article's template in `templates/articles` belongs to."""
     above = Path(template).resolve().parents
     return above[min(2, len(above) - 1)]
 
@@ -214,9 +222,9 @@ def require_name(name: str) -> None:
 def read_studies(folder: Path | str, only: str | None = None, **replaced: object) -> list[Study]:
     """Every article under `folder` (`*.md.j2`), newest first, those of one day by name.
 
-    only: name of a single article that is wanted
-    replaced: keys that the command line sets in all articles, e.g. model; and what it allows, as
-        of `read_study`
+    only: name of the only article to read; None: all
+    replaced: keys that options of the command line set in all articles, e.g. model; and the other
+        keywords of `read_study`
     raises: ReportError if there is no article, or one is not valid
     """
     paths = {name: Path(folder) / f"{name}{ENDING}" for name in study_names(folder)}
@@ -243,8 +251,9 @@ def read_study(
 
     allow_local: as of `Study`
     allow_file: files and folders outside the project that the article may publish
-    real: whether a model in a package counts where the article names an alternative to it
-    replaced: as of `read_studies`
+    real: False leaves out models that come in packages, wherever front matter names another
+    replaced: keys that options of the command line set; None and keys that do not concern this
+        kind of article do not count
     raises: ReportError naming file, line, key and the nearest valid key; also for a file outside
         the project that only front matter names
     """
@@ -298,18 +307,21 @@ def _require_inside(value, root, allowed):
     name = getattr(value, "file", value)
     if str(name).lower().endswith((*SUFFIXES, *ROW_ENDINGS)) and os.path.lexists(name):
         require_within(name, root, allowed)
-    # else a text, a name that ships, or nothing, which is told where it is read
+    # else a text, a name that ships, or nothing, which is refused where it is read
 
 
 def instead_of(replaced: dict) -> tuple[str, ...]:
-    """Keys of front matter that do not count because of an option of the command line."""
+    """Keys of front matter that the options of the command line make void.
+
+    replaced: key that an option sets -> its value
+    """
     if replaced.get("models"):
         return ("model", "revisions", "label")
     return ("beside", "label") if replaced.get("model") else ()
 
 
 def _without_packaged(values):
-    """The values, their models without those in packages, as far as there are others."""
+    """The values of front matter, without models in packages that have an alternative there."""
     values = values | {key: _others(values[key]) for key in MODELS if key in values}
     if isinstance(values.get("beside"), list):
         values["beside"] = [name for name in values["beside"] if name != values.get("model")]
@@ -317,13 +329,14 @@ def _without_packaged(values):
 
 
 def _others(names):
+    """A name of a model, or a list of them at any depth, without those in packages."""
     if isinstance(names, list):
         return [_others(name) for name in names]
     return without_packaged(names) if isinstance(names, str) else names
 
 
 def _from_project(values, root):
-    """The values, with whole paths for files inside the project."""
+    """The values of front matter, with whole paths for files of the publication at `root`."""
     return {
         key: _file(_from_publication(key, value, root), root)
         if key in FILES and not _names_data_set(key, value)
@@ -333,9 +346,10 @@ def _from_project(values, root):
 
 
 def _measures(names, folder):
-    """The files of a publication's own measures, as text; names: of those that are wanted, or None.
+    """The paths of a publication's own measures, list of str.
 
-    A name without a file stays as it is, and is refused where it is read.
+    names: of those that the article wants; None: all in the folder
+    A name without a file is a path too, which is refused where it is read, as is all but a list.
     """
     files = {path.stem: str(path) for path in own_files(folder)}
     if not isinstance(names, list):
@@ -344,7 +358,8 @@ def _measures(names, folder):
 
 
 def _from_publication(key, value, root):
-    """The file of the publication's own passage or prompts of that name, else the value."""
+    """The path, from `root`, of the publication's own passage or prompts of that name; else the
+    value."""
     if key not in OWN or not isinstance(value, str) or Path(value).name != value:
         return value
     folder, endings = OWN[key]
@@ -356,11 +371,16 @@ def _from_publication(key, value, root):
 
 
 def _names_data_set(key, value):
-    """Whether a value is the name of a data set, which a file of that name does not hide."""
+    """Whether a value is the name of a data set that ships, even if a file has that name too."""
     return key == "table" and not str(value).lower().endswith(ROW_ENDINGS)
 
 
 def _file(value, root):
+    """A value with the whole path of the file or the model's folder that it names below `root`.
+
+    A name that is no file there, or one that leads to a file from the current folder too, stays as
+    it is.
+    """
     if isinstance(value, list):
         return [_file(name, root) for name in value]
     if isinstance(value, dict):
