@@ -33,12 +33,15 @@ Job = Callable[[], tuple]
 
 
 def number(size: int) -> int:
-    """How many processes are worth while; size: bytes that one takes."""
+    """The number of processes that fit the processors and `MEMORY`, at least 1.
+
+    size: bytes that one takes
+    """
     return max(1, min(processors(), MEMORY // max(size, 1)))
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -46,12 +49,13 @@ def processors() -> int:
 
 @contextmanager
 def calls(function: Callable, jobs: Iterable[Job], number: int) -> Iterator[Iterator[Any]]:
-    """The results of a function, in the order of its jobs.
+    """Within the context, processes call a function, once a job.
 
     function: of a module that imports neither torch nor transformers
-    number: of processes; 1 is this one
-    yields: an iterator of results; what is raised by a call is raised there
-    raises: ReportError as the function, or if a process ends before its work does
+    number: of processes; 1 calls it in this one
+    yields: an iterator of the results, in the order of the jobs; it raises what a call raised, or
+        a ReportError if a process ended before its call
+    raises: ReportError if a process cannot be started
     """
     if number == 1:
         yield (function(*job()) for job in jobs)
@@ -72,7 +76,7 @@ def calls(function: Callable, jobs: Iterable[Job], number: int) -> Iterator[Iter
 
 
 def _results(threads, idle, function, jobs, ahead):
-    """Results in order; at most `ahead` calls are under way or wait to be taken."""
+    """Yield results in order; at most `ahead` calls run, or have results that nobody took."""
     waiting = [threads.submit(_call, idle, function, job) for job in islice(jobs, ahead)]
     while waiting:
         yield waiting.pop(0).result()
@@ -80,7 +84,11 @@ def _results(threads, idle, function, jobs, ahead):
 
 
 def _call(idle, function, job):
-    """One call in a process that is idle."""
+    """The result of one call in an idle process, or its exception; a process that ended is not
+    idle again.
+
+    raises: ReportError for such a process
+    """
     arguments, process = job(), idle.get()
     try:
         pickle.dump((function, arguments), process.stdin, pickle.HIGHEST_PROTOCOL)
@@ -98,6 +106,7 @@ def _call(idle, function, job):
 
 
 def _start():
+    """A new process, which waits for calls."""
     package = str(Path(__file__).parents[3])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
