@@ -30,7 +30,7 @@ def check_services(folder: Path, site: str, anchors: Mapping[Path, set[str]]) ->
     """Problems of these files, as far as they are there: phrases that begin with a file's name.
 
     folder: of the site
-    site: its address with a slash at the end, "" if it was built without one
+    site: its address, which begins all whole addresses; "" if it was built without one
     anchors: path of a page -> its anchors
     """
     checks = {

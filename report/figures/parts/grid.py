@@ -21,13 +21,13 @@ class Box:
     phone_aspect: float
     """The same where panels are below each other."""
     width: int = WIDTH
-    """Of the still picture, in pixels: about what it has on a page, so that letters keep their
-    size."""
+    """Width of the still picture in pixels: about that of a page, so that letters keep their size.
+    """
     span: int = 1
     """Columns of the grid that it takes."""
     view: str = ""
-    """The value of the switch `view` at which a narrow page shows it, of panels that are looks of
-    the same; a wide page shows all of them."""
+    """The value of the switch `view` at which a narrow page shows this panel, where panels draw the
+    same numbers in several ways; a wide page shows all of them. "": always."""
     wide: bool = False
     """True if a phone has no room for it."""
     tall: bool = False

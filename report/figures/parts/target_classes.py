@@ -1,5 +1,5 @@
-"""Classes of targets in a table as readers see them: names, colours and shapes; see
-`report.datasets.formats.token_classes`.
+"""The names, colours and shapes of classes of targets in figures about a table; the classes are
+those of `report.datasets.formats.token_classes`.
 """
 
 from report.datasets.formats.token_classes import CLASSES
@@ -15,14 +15,15 @@ SEEN = {
     "other cells": ("triangle-down", "#a38e22", "#e0c83b"),
     "anything else": ("stroke", INK["light"], INK["dark"]),
 }
-"""What a reader reads -> (shape, colour on light, colour on dark), in the order of `CLASSES`."""
+"""Name of a class in figures -> (shape, colour on light, colour on dark), in the order of
+`CLASSES`."""
 
 NAMES = dict(zip(CLASSES, SEEN, strict=True))
-"""Class -> what a reader reads."""
+"""Class in datasets -> its name in figures."""
 
 
 def named(name: str) -> str:
-    """What a reader reads of a class within a sentence."""
+    """The name of a class within a sentence; name: as in datasets."""
     seen = NAMES[name]
     return f"the {seen}" if seen.startswith("same") else seen
 
@@ -34,14 +35,14 @@ ROLES = {
     "edge": SEEN["the first token"],
     "added": SEEN["anything else"],
 }
-"""What a token is in the table -> (shape, colour on light, colour on dark)."""
+"""Role of a token in the table, whoever attends -> (shape, colour on light, colour on dark)."""
 
 
 def present(data: TableData) -> dict[str, str]:
-    """The classes that occur in the data: dict of class to what a reader reads."""
+    """The classes that occur in the data: dict of class to its name in figures."""
     return {name: NAMES[name] for name in data.targets}
 
 
 def renderings(data: TableData) -> dict[str, str]:
-    """dict of rendering to what a reader reads."""
+    """The renderings of the table: dict of name to label."""
     return {name: rendering.label for name, rendering in data.renderings.items()}
