@@ -63,6 +63,6 @@ def prompts(name: str | Path) -> Prompts:
         raise ReportError(f"{path} names no system prompt; add a line 'system: …' on top")
     if not questions:
         raise ReportError(f"{path} has no question; write one a line after the front matter")
-    about = {key: field(fields, key, path) for key in KEYS[1:4]}
+    about = {key: field(fields, key, path) for key in KEYS[1:4]}  # source, licence, language
     title = field(fields, "title", path) or path.stem
     return Prompts(path.stem, title, system=system, questions=questions, **about)

@@ -55,6 +55,7 @@ class ModelData:
 
     @property
     def capabilities(self) -> dict:
-        """What could be measured of this model: "route", "terms", "probabilities", "rotary_terms",
-        "updates" ("raw", "effective" or None) and the "reasons" for what is missing."""
+        """What could be measured of this model: dict of "route" (how its attention was reached),
+        "terms" (names of the summands of its scores), "probabilities" and "rotary_terms" (bool),
+        "updates" ("raw", "effective" or None) and, where something is missing, "reasons" (dict)."""
         return self.manifest["model"]["capabilities"]

@@ -87,7 +87,8 @@ def numbers(raw: np.ndarray, block: Format) -> np.ndarray:
 
     raw: uint8 [rows, bytes of a row], whole blocks
     returns: float32 [rows, numbers of a row]
-    raises: ReportError for a format of whole numbers, or that `gguf` cannot turn into numbers
+    raises: ReportError for a format of whole numbers, or that `gguf` cannot turn into numbers, and
+        where `gguf` is not installed
     """
     if block.name == "F64":  # numpy's own, which `gguf` leaves to it
         return raw.view("<f8").astype(np.float32)
@@ -98,6 +99,7 @@ def numbers(raw: np.ndarray, block: Format) -> np.ndarray:
         )
     gguf = package()
     blocks = raw.size // block.bytes
+    # bytes of a row: as many blocks as divide both all of them and those of AT_ONCE numbers
     wide = math.gcd(blocks, AT_ONCE // block.numbers) * block.bytes
     try:
         with np.errstate(all="ignore"):  # a damaged scale is no number; what follows says so

@@ -15,7 +15,7 @@ def is_size(value: object) -> bool:
 
 
 def period(bits: int) -> int:
-    """After how many words a number begins at the first bit of a word again: 3 for 3 bits."""
+    """32-bit words after which a number begins at the first bit of a word again: 3 for 3 bits."""
     return math.lcm(bits, 32) // 32
 
 
@@ -53,8 +53,11 @@ def from_table(raw: torch.Tensor, table: torch.Tensor, low_first: bool) -> torch
 
 
 def fits(sizes: tuple[int, ...], shape: tuple[int, ...], block: tuple[int, int]) -> bool:
-    """Whether values of these `sizes` are those of the blocks of a tensor: in each dimension one
-    for all, one for each number, or, in the last two, one for each block."""
+    """Whether scales of the shape `sizes` fit a tensor: in each dimension one for all, one for each
+    number, or, in the last two, one for each block.
+
+    shape: of the tensor; block: rows and columns of a block
+    """
     blocks = (*[1] * (len(shape) - 2), *block)
     return (
         len(sizes) == len(shape) >= 2
@@ -76,6 +79,7 @@ def change_by_blocks(
     """
     change = torch.Tensor.sub_ if subtract else torch.Tensor.mul_
     rows, columns = numbers.shape[-2:]
+    # rows and columns that really share a value: all, one, or those of a block
     high, wide = (
         number if size == 1 else 1 if size == number else width
         for size, number, width in zip(values.shape[-2:], (rows, columns), block, strict=True)

@@ -72,7 +72,10 @@ def prose(docstring: str | None) -> str:
 
 
 def _paragraph(lines, number):
-    """The first paragraph says what a thing is; a later one may be a list."""
+    """A paragraph as Markdown; only a later one than the first may be a list, by its first line.
+
+    lines: of the paragraph; number: of it, from 0
+    """
     if not number or not lines or not ITEM.match(lines[0]):
         return marked(" ".join(lines))
     items = []
@@ -85,7 +88,8 @@ def _paragraph(lines, number):
 
 
 def attributes(owner: type) -> dict[str, str]:
-    """What the source of a class says of its annotated attributes: name -> the text below it."""
+    """The docstrings below a class's annotated attributes in its source: name -> text, "" for none;
+    for a model of pydantic, those of its bases too."""
     texts = {}
     if issubclass(owner, BaseModel):  # whose keys may be those of its bases
         for base in owner.__bases__:
