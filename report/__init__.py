@@ -1,8 +1,13 @@
 """Attention Focus Plots: from a language model and a passage to an interactive publication."""
 
+import os
 from importlib import import_module
 
 from report.errors import VERSION, end_quietly
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+"""Threads of torch wait for each other asleep. Else they spin, and where other work runs beside, a
+corpus takes six times as long. It counts where torch is loaded after this package."""
 
 __version__ = VERSION
 

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -10,6 +12,7 @@ from report import files
 from report.errors import ReportError
 from report.project import Project, only_build
 from report.site.address import require_own_files
+from tests.commands import ROOT
 from tests.killing import order
 from tests.small import write_publication
 from tests.test_killed import made, write_two
@@ -198,3 +201,13 @@ def test_nothing_of_an_author_is_replaced_or_removed(run_children, falcon_folder
         assert f"{path}:" in done["said"], path
         assert path.read_text() == content
         assert not [each for each in path.parent.glob(".*") if each.name.endswith(".tmp")]
+
+
+@pytest.mark.parametrize("given", [None, "active"])
+def test_threads_wait_asleep_unless_the_environment_says_otherwise(given, monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if given:
+        monkeypatch.setenv("OMP_WAIT_POLICY", given)
+    asked = "import report, os; print(os.environ['OMP_WAIT_POLICY'])"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == (given or "passive")

@@ -39,7 +39,7 @@ def _schema_files():
 
 @functools.cache
 def schema_names() -> list[str]:
-    """The names of all schemas, e.g. ["attention/3", "manifest/1"]."""
+    """The names of all schemas, e.g. ["attention/4", "manifest/1"]."""
     return sorted(_schema_files())
 
 

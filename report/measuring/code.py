@@ -142,7 +142,7 @@ def _running(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _schemas(tree):
-    """The schemas that a module names in constants, such as "attention/3"."""
+    """The schemas that a module names in constants, such as "attention/4"."""
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
             names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
