@@ -1,5 +1,6 @@
 """What a measure of heads reads: rows of one layer's attention, beside the text."""
 
+import copy
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -185,6 +186,23 @@ class Rows:
         return target, (target >= 0) & (target < self.tokens)
 
 
+def _apart(rows):
+    """The same rows with tensors of their own: an author's measure may change them in place."""
+    other, text = copy.copy(rows), copy.copy(rows.text_facts)
+    for each in (other, text):
+        vars(each).update({name: _copied(value) for name, value in vars(each).items()})
+    other.text_facts, other._given_to = text, {}
+    return other
+
+
+def _copied(value):
+    if isinstance(value, tuple):
+        return tuple(map(_copied, value))
+    if isinstance(value, list):
+        return [*value]
+    return value.clone() if isinstance(value, torch.Tensor) else value
+
+
 class EvenRows(Rows):
     """The control: rows in which each target that is visible gets as much as any other.
 
@@ -276,7 +294,7 @@ def _values(measure, rows):
     shape = rows.probability.shape[:2]
     if measure.needs and not hasattr(rows, "value_length"):
         return torch.full(shape, float("nan"), dtype=torch.float64, device=rows.query.device)
-    values = measure.computed(rows)
+    values = measure.computed(_apart(rows) if measure.by_author else rows)
     if not isinstance(values, torch.Tensor) or values.shape != shape or values.is_complex():
         what = f"a tensor {list(values.shape)}" if isinstance(values, torch.Tensor) else "no tensor"
         raise ReportError(

@@ -263,6 +263,29 @@ def test_what_its_function_gets_wrong_is_a_sentence(line):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = attention.probability; x.zero_(); return x.sum(-1)",
+        "attention.score.zero_(); return attention.given",
+        "x = attention.to(0); x *= 0.5; return x",
+        "x = attention.given; x *= 0.5; return x",
+        "attention.largest[0].zero_(); return attention.is_top(0)",
+        "attention.is_punctuation.fill_(True); return attention.given",
+        "attention.last_before().fill_(0); return attention.given",
+        "attention.strings.clear(); return attention.given",
+        "attention.query.zero_(); attention.key.zero_(); return attention.given",
+        "attention.first.zero_(); attention.last.zero_(); return attention.given",
+    ],
+)
+def test_what_a_measure_changes_in_place_changes_no_other(line):
+    mine, *others = made(own(f'"""What."""\ndef rows(attention): {line}')), *shipped().values()
+    alone, beside = statistics("window"), statistics("window", [mine, *others, mine])
+    for name in shipped():
+        np.testing.assert_array_equal(beside.mean(name), alone.mean(name))
+        np.testing.assert_array_equal(beside.even(name), alone.even(name))
+
+
 def test_words_do_not_change_what_counts_and_code_does():
     worded = TWO_BACK.replace("RANGE", 'TITLE = "Another"\nRANGE').replace("Mean", "The mean")
     assert own(worded).sha256 == own(TWO_BACK).sha256
