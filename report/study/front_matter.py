@@ -162,8 +162,8 @@ class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common)
         idle = [key for key, of in READ_BY.items() if key in stated and self.kind not in of]
         if idle:
             raise ValueError(
-                f"says `{idle[0]}`, which an article about a {self.kind.rstrip('s')} does not "
-                "read; leave it out"
+                f"says `{idle[0]}`, which an article about {question.called} does not read; leave "
+                "it out"
             )
         return self
 
@@ -204,5 +204,7 @@ what articles do that want it, and how to ask for it."""
 
 def kind_of_article(values: dict) -> str:
     """The kind of article that keys of front matter make, before they are checked."""
-    implied = next((kind for kind in IMPLIED_BY_KEY if values.get(kind)), "passage")
-    return "prediction" if values.get("kind") == "prediction" else implied
+    stated = values.get("kind")
+    if stated in [kind for kind in QUESTIONS if kind not in IMPLIED_BY_KEY]:
+        return stated
+    return next((kind for kind in IMPLIED_BY_KEY if values.get(kind)), "passage")

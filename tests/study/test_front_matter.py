@@ -1,6 +1,7 @@
 """What can be wrong in front matter: told with file, line and key, before any model runs."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from report.errors import ReportError
 from report.kinds.folders import kind
 from report.measuring.run import read
 from report.models.find import names
-from report.study.front_matter import FrontMatter
+from report.study.front_matter import QUESTIONS, FrontMatter, kind_of_article
 from report.study.study import read_study
 from tests.study.test_study import CONDITIONS, GOOD, write
 
@@ -289,6 +290,14 @@ def test_models_on_the_command_line_stand_instead_of_revisions(files):
     front = read_study(write(files, text), models=["a", "b"], model="c").front_matter
     assert front.all_models == ["a", "b"]
     assert read_study(write(files, text), model="c").front_matter.all_models == ["o/m@r1", "o/m@r2"]
+
+
+def test_an_added_kind_that_front_matter_states_is_the_kind(monkeypatch):
+    """Without a key of its own name; a key that makes another kind does not hide it."""
+    monkeypatch.setitem(QUESTIONS, "turned", replace(QUESTIONS["prediction"], called="a turn"))
+    assert kind_of_article({"kind": "turned"}) == "turned"
+    assert kind_of_article({"kind": "turned", "table": "seattle-weather"}) == "turned"
+    assert kind_of_article({"kind": ["turned"], "sweep": True}) == "sweep"
 
 
 def test_every_message_names_no_more_than_one_line(files):
