@@ -241,7 +241,7 @@ def new(
     from report.pages.publication import ARTICLE, new_publication
 
     where = project(root) if root else enclosing_project()
-    path = new_article(name, kind, where) if where else new_publication(name, Path.cwd())
+    path = new_article(name, kind, where) if where else new_publication(name, Path.cwd(), kind)
     if not where:
         say(f"{name}/ is a publication with one article, {ARTICLE}.")
         say(f"Build it with `cd {name}`, then `{PROGRAM} site`.")

@@ -32,13 +32,14 @@ LEFT_OUT = ("Docs", "About")
 """Parts of the navigation whose pages are about this project itself."""
 
 
-def new_publication(name: str, folder: Path) -> list[Path]:
+def new_publication(name: str, folder: Path, kind: str = "passage") -> list[Path]:
     """Write a publication into the new folder `name`; returns its files.
 
     The settings are those of the project's own site, under another name.
 
-    folder: where the new folder goes
-    raises: UsageError if the name cannot be part of an address, or there is something of that name
+    folder: where the new folder goes; kind: of its article, as of `new_article`
+    raises: UsageError if the name cannot be part of an address, there is something of that name, or
+        the kind is unknown
     """
     require_name(name)
     made = Project(folder / name)
@@ -55,7 +56,7 @@ def new_publication(name: str, folder: Path) -> list[Path]:
         image = Path("images") / "favicon.svg"
         files.write_bytes(into.site_src / image, (SHIPPED / "site_src" / image).read_bytes())
         files.write_text(into.figures / ".gitkeep", "")
-        new_article(ARTICLE, "passage", into)
+        new_article(ARTICLE, kind, into)
     return sorted(path for path in made.root.rglob("*") if path.is_file())
 
 
