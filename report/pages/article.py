@@ -1,7 +1,7 @@
 """The figures of one article: which can be drawn, what their numbers are, and their HTML."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from markupsafe import Markup
@@ -301,6 +301,14 @@ def figure_for(name: str, data: Data, folder: Path | None = None) -> Figure:
     if has_several(data) and not figure.of_models:
         return per_model(figure)
     return figure
+
+
+def no_cover(name: str, placed: Iterable[str]) -> ReportError:
+    """The error of an article whose cover is none of its figures; placed: the names of these."""
+    names = ", ".join(dict.fromkeys(placed))
+    if not names:
+        return ReportError("this article has no figure; place one: {{ figure('its_name') }}.")
+    return ReportError(f"cover {name!r} is no figure of this article; it has: {names}.")
 
 
 def own_figures(study: Study) -> Path:

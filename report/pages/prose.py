@@ -26,7 +26,7 @@ from report.figures.parts import target_classes
 from report.figures.parts.choices import Switch
 from report.figures.parts.received import Panels
 from report.kinds import folders
-from report.pages.article import ArticleFigures, own_figures
+from report.pages.article import ArticleFigures, no_cover, own_figures
 from report.pages.bibliography import read_bibliography
 from report.pages.citations import require_citation
 from report.pages.glossary import term
@@ -503,10 +503,7 @@ def _check_cover(prose, placed):
             or not defaults.other_kind(figure_named(front.cover, prose.figures_folder), kind)
         )
         if front.cover not in placed and drawable:
-            raise ReportError(
-                f"cover {front.cover!r} is no figure of this article; it has: "
-                f"{', '.join(dict.fromkeys(placed)) or 'none'}."
-            )
+            raise no_cover(front.cover, placed)
 
 
 def _check_citations(prose):

@@ -19,7 +19,6 @@ from report import files
 from report.authored import guard
 from report.authored.boundary import authored
 from report.datasets import store
-from report.errors import ReportError
 from report.figures.build import defaults, still, vega
 from report.figures.build.find import own_file
 from report.figures.build.still import (
@@ -31,7 +30,7 @@ from report.figures.build.still import (
 )
 from report.kinds import folders
 from report.pages import filters, sentences
-from report.pages.article import ArticleFigures, figure_for, partial
+from report.pages.article import ArticleFigures, figure_for, no_cover, partial
 from report.pages.drawn import Drawn, stamps
 from report.pages.finding import BYLINE_HERE
 from report.pages.page import Page
@@ -275,9 +274,7 @@ def _cover(study, data, article):
     if placed and figure_for(name, data, article.figures_folder).left_out(data):
         return article.placed[0]
     with study.blaming("cover"):
-        raise ReportError(
-            f"cover {name!r} is no figure of this article; it has: {', '.join(placed) or 'none'}."
-        )
+        raise no_cover(name, placed)
 
 
 def _page(study, article, cover, minutes):

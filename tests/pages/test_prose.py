@@ -138,6 +138,14 @@ def test_a_cover_that_is_no_figure_of_the_article(tmp_path):
         check_prose(read_study(study.template))
 
 
+@pytest.mark.parametrize("cover", ["", "cover: update_magnitude\n"])
+def test_an_article_without_a_figure_is_not_refused_for_a_cover(tmp_path, cover):
+    path = tmp_path / "a.md.j2"
+    path.write_text(f"---\n{ABOUT}{cover}---\nWords alone.\n", "utf-8")
+    with pytest.raises(ReportError, match=r"a\.md\.j2, line \d: this article has no figure; place"):
+        check_prose(read_study(path))
+
+
 FINE = {
     "set before": ("passage", "{% set one = 1 %}{{ one }}"),
     "items of a loop": ("passage", "{% for one, two in [(1, 2)] %}{{ one + two }}{% endfor %}"),
