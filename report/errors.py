@@ -54,6 +54,10 @@ class UsageError(ReportError):
     exit_code = 2
 
 
+class OwnFileError(ReportError):
+    """A file of an author's own is wrong, which is named: no key of front matter is to blame."""
+
+
 OF_HUB = re.compile(r"(?i)HF_.*|HUGGING_?FACE_.*|(all|https?|no)_proxy")
 """Variables of the environment that the hub's library heeds."""
 

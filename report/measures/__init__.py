@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from report.authored.boundary import authored, read_text
-from report.errors import ReportError
+from report.errors import OwnFileError, ReportError
 from report.files import meant
 from report.text import nearest, number, percent
 
@@ -136,18 +136,20 @@ def own_files(folder: Path) -> list[Path]:
 def own_measures(files: Iterable[Path | str]) -> tuple[OwnMeasure, ...]:
     """The measures of some files.
 
-    raises: ReportError for a file that is none, or cannot be read
+    raises: OwnFileError for a file that is none, or cannot be read
     """
     measures = []
     for path in map(Path, files):
         if not NAME.fullmatch(path.stem):
-            raise ReportError(
+            raise OwnFileError(
                 f"{path}: name a measure with small letters, digits and underscores, at most 64, "
                 "e.g. two_back.py."
             )
-        measure = OwnMeasure(path.stem, str(path), read_text(path))
-        made(measure)
-        measures.append(measure)
+        try:
+            measures.append(OwnMeasure(path.stem, str(path), read_text(path)))
+            made(measures[-1])
+        except ReportError as error:
+            raise OwnFileError(error) from error
     return tuple(measures)
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from report.authored.boundary import read_text
-from report.errors import PROGRAM, ReportError, UsageError, command
+from report.errors import PROGRAM, OwnFileError, ReportError, UsageError, command
 from report.files import meant, require_within
 from report.inputs.passages import SUFFIXES
 from report.inputs.specs import ROW_ENDINGS
@@ -163,10 +163,12 @@ class Study:
         """Add the place of a key to the message of a ReportError: file and line, or the option.
 
         keys: of the front matter; the first of them that was given is named
-        raises: the same error with the place in front
+        raises: the same error with the place in front; an OwnFileError as it is
         """
         try:
             yield
+        except OwnFileError:
+            raise
         except ReportError as error:
             option = next((key for key in keys if key in self.replaced), None)
             given = [key for key in keys if any(line.startswith(f"{key}:") for line in self.header)]
@@ -295,10 +297,11 @@ def read_study(
     study = Study(
         name, front_matter, path, body, tuple(header), tuple(replaced), allow_local=allow_local
     )
-    for key in PUBLISHED:
+    with study.blaming("measures"):
+        _require_measures(front_matter.measures or (), root / "measures")
+    for key in [key for key in PUBLISHED if key not in replaced]:
         with study.blaming(key):
-            if key not in replaced:
-                _require_inside(getattr(front_matter, key), root, allow_file)
+            _require_inside(getattr(front_matter, key), root, allow_file)
     return study
 
 
@@ -349,12 +352,24 @@ def _measures(names, folder):
     """The paths of a publication's own measures, list of str.
 
     names: of those that the article wants; None: all in the folder
-    A name without a file is a path too, which is refused where it is read, as is all but a list.
+    A name without a file becomes that of the file, for `_require_measures`.
     """
     files = {path.stem: str(path) for path in own_files(folder)}
     if not isinstance(names, list):
         return [*files.values()] if names is None else names
     return [files.get(name, str(folder / f"{name}.py")) for name in names if isinstance(name, str)]
+
+
+def _require_measures(files, folder):
+    """Stop for a measure that the folder has not; files: as of `_measures`."""
+    there = {str(path): path.stem for path in own_files(folder)}
+    for name in [Path(file).stem for file in files if file not in there]:
+        near = nearest(name, there.values())
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ReportError(
+            f"{folder.name}/ has no measure {name!r}; {hint}it has: "
+            f"{', '.join(there.values()) or 'none'}. Those that ship are always taken."
+        )
 
 
 def _from_publication(key, value, root):

@@ -292,6 +292,33 @@ def test_models_on_the_command_line_stand_instead_of_revisions(files):
     assert read_study(write(files, text), model="c").front_matter.all_models == ["o/m@r1", "o/m@r2"]
 
 
+@pytest.mark.parametrize(
+    ("keys", "text", "place", "said"),
+    [
+        (
+            "measures: [wrod]",
+            "",
+            "a.md.j2, line 6",
+            "no measure 'wrod'; did you mean 'word'?",
+        ),
+        ("measures: [entropy]", "", "a.md.j2, line 6", "it has: word. Those that ship are always"),
+        ("measures: [/word]", "", "a.md.j2, line 6", "no measure 'word'"),
+        ("measures: [word]", "def rows(a): pass", "", "no docstring"),
+        ("passage: the-lamp-on-the-hill", '"""W."""\nrows = 1 / 0', "", "word.py, line 2"),
+        ("sweep: true", '"""W."""\nAXES = "x"\ndef rows(a): pass', "", "did you mean `AXIS`"),
+    ],
+)
+def test_a_measure_is_blamed_for_itself_and_its_key_for_a_name(tmp_path, keys, text, place, said):
+    articles = tmp_path / "templates" / "articles"
+    articles.mkdir(parents=True)
+    (tmp_path / "measures").mkdir()
+    own = tmp_path / "measures" / "word.py"
+    own.write_text(text or '"""What."""\ndef rows(attention): return attention.given')
+    message = refused(write(articles, GOOD.replace("tags: [one]", keys)))
+    assert message.startswith(str(articles / place) if place else str(own))
+    assert said in message
+
+
 def test_an_added_kind_that_front_matter_states_is_the_kind(monkeypatch):
     """Without a key of its own name; a key that makes another kind does not hide it."""
     monkeypatch.setitem(QUESTIONS, "turned", replace(QUESTIONS["prediction"], called="a turn"))
