@@ -9,11 +9,16 @@ A kind is a folder:
                  returns what `datasets.read.study.StudyData` describes, `verify(data)`, if it is
                  there, refuses what does not fit together
     findings.py  what articles may say about their numbers: `context(data)`, a dict of name to
-                 object, and `NAMES`, the class of each; what a sentence quotes is computed here
-                 from the datasets, never typed into a template
+                 object, and `NAMES`, the class of each, "data" among them, which tells a figure's
+                 kind by it; what a sentence quotes is computed here from the datasets, never typed
+                 into a template
+    manifest.json
+                 the fields that its manifests have besides (what `measure` and `write` give), as
+                 a JSON schema: {NAME: {"required": [...], "properties": {...}}}; never left out
     page.md.j2   its page: fills the blocks of `templates/_article.md.j2`, `measured` (on what) and
                  `again` (the same with something else) at least, and says `another` what
-    new.md.j2    an article that builds as it is, which `new --kind` writes
+    new.md.j2    an article that builds as it is, with a figure, which `new --kind` writes
+    FORM-1.json  the schema "FORM/1" of a dataset that is no "table/1" and the like, if there is one
 
 What an article may ask besides, and takes so long that it is measured apart and frozen, is a
 `Question.apart` of its kind: `measure_NAME.py` measures it, and `NAME.py` reads its datasets, as
