@@ -216,8 +216,9 @@ def _of_text(name, file, text):
 
 def _require_words(file, values):
     """Stop for a constant that is not what it must be, or is misspelt."""
-    for name in [name for name in values if name.isupper() and not name.startswith("_")]:
-        near = nearest(name, CONSTANTS, similarity=0.75)
+    words = [name for name in values if name.isupper() or name.upper() in CONSTANTS]
+    for name in [name for name in words if name[0] != "_" and not callable(values[name])]:
+        near = nearest(name.upper(), CONSTANTS, similarity=0.75)
         if name not in CONSTANTS and near and near[0] not in values:
             raise ReportError(
                 f"{file}: `{name}` is no part of a measure; did you mean `{near[0]}`? Call it "

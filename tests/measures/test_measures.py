@@ -226,6 +226,8 @@ WRONG = {
     '"""What."""': r"has no function `rows\(attention\)`",
     '"""What."""\nrows = 3': "has no function",
     '"""What."""\nTITEL = "x"\ndef rows(attention): pass': "`TITEL` is no part.*`TITLE`",
+    '"""What."""\nTitle = "x"\ndef rows(attention): pass': "`Title` is no part.*`TITLE`",
+    '"""What."""\nneeds = ("values",)\ndef rows(attention): pass': "`needs` is no part.*`NEEDS`",
     '"""What."""\nTITLE = 3\ndef rows(attention): pass': "`TITLE` must be a text",
     '"""What."""\nRANGE = 1\ndef rows(attention): pass': "`RANGE` must be the smallest",
     '"""What."""\nRANGE = 2, 1\ndef rows(attention): pass': "`RANGE` must be",
