@@ -191,7 +191,7 @@ def _apart(rows):
     other, text = copy.copy(rows), copy.copy(rows.text_facts)
     for each in (other, text):
         vars(each).update({name: _copied(value) for name, value in vars(each).items()})
-    other.text_facts, other._given_to = text, {}
+    vars(other).update(text_facts=text, _given_to={})  # the copy of a target is another target
     return other
 
 
