@@ -20,7 +20,8 @@ to be written: sums over texts, spread, standard error, rank, and the control (t
 of even attention over what is visible) follow for every measure alike, and so do its place in
 tables, figures, prose, notebooks and sweeps.
 
-`measures/NAME.py` of a publication is a measure like those here, and hides one of the same name.
+`measures/NAME.py` of a publication is a measure like those here, of another name: figures and
+sentences know those here by their names.
 """
 
 from __future__ import annotations
@@ -145,6 +146,11 @@ def own_measures(files: Iterable[Path | str]) -> tuple[OwnMeasure, ...]:
                 f"{path}: name a measure with small letters, digits and underscores, at most 64, "
                 "e.g. two_back.py."
             )
+        if path.stem in names():
+            raise OwnFileError(
+                f"{path}: a measure {path.stem!r} ships, and figures call it by its words; give "
+                "yours another name."
+            )
         try:
             measures.append(OwnMeasure(path.stem, str(path), read_text(path)))
             made(measures[-1])
@@ -162,7 +168,7 @@ def parts(measures: Iterable[OwnMeasure], before: dict | None = None) -> dict:
 
 
 def known(others: Iterable[OwnMeasure] = ()) -> dict[str, Measure]:
-    """All measures by name: those that ship, and a publication's own, which come first."""
+    """All measures by name: those that ship, and a publication's own."""
     return shipped() | {each.name: made(each) for each in others}
 
 

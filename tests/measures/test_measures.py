@@ -302,10 +302,12 @@ def test_a_name_that_no_dataset_can_have_is_refused(tmp_path, name):
         measures.own_measures(measures.own_files(tmp_path))
 
 
-def test_a_measure_of_ones_own_hides_one_that_ships():
-    mine = own(TWO_BACK, "entropy")
-    assert measures.known([mine])["entropy"].shows == "Mean attention to the token two back."
-    assert measures.known()["entropy"].shows == shipped()["entropy"].shows
+@pytest.mark.parametrize("name", ["entropy", "first_token"])
+def test_the_name_of_a_measure_that_ships_is_refused(tmp_path, name):
+    """`attending_to_first_token` would draw the author's numbers under the words of ours."""
+    (tmp_path / f"{name}.py").write_text(TWO_BACK)
+    with pytest.raises(ReportError, match=f"a measure '{name}' ships.*another name"):
+        measures.own_measures(measures.own_files(tmp_path))
 
 
 def test_an_unknown_name_names_the_nearest():
