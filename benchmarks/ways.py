@@ -118,7 +118,7 @@ def measured(recorder_of):
 
     def way(model):
         parts = structure(model)
-        facts = SimpleNamespace(structure=parts, measured_layers=len(parts))
+        facts = SimpleNamespace(structure=parts, measured_layers=len(parts), tokenizer=None)
 
         def run(token_ids):
             recorder = recorder_of(facts, token_ids)

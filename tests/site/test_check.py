@@ -11,6 +11,7 @@ import pytest
 from report import files as files_
 from report.datasets import store
 from report.errors import ReportError
+from report.measures import shipped
 from report.pages.policy import NAME
 from report.site import check as check_module
 from report.site.check import check_site
@@ -41,7 +42,9 @@ def test_a_sound_site_passes_and_is_counted(sound):
         "links": 8,
         "figures": 3,
         "pictures": 1,
-        "datasets": 2
+        # tokens, and each measure of heads but that of the next token, which no decoder sees
+        "datasets": 1
+        + (len(shipped()) - 1)
         + hand_made.LAYERS * (1 + hand_made.HEADS)
         + (2 + measured.LAYERS * measured.HEADS),
     }
