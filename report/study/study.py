@@ -293,10 +293,8 @@ def read_study(
         # an unknown key first: a key that is missing is often just misspelt
         problem = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
         raise ReportError(explain(problem, header, path, replaced)) from error
-    name = path.name.removesuffix(ENDING)
-    study = Study(
-        name, front_matter, path, body, tuple(header), tuple(replaced), allow_local=allow_local
-    )
+    about = path.name.removesuffix(ENDING), front_matter, path, body, tuple(header)
+    study = Study(*about, tuple(replaced), allow_local=allow_local)
     with study.blaming("measures"):
         _require_measures(front_matter.measures or (), root / "measures")
     for key in [key for key in PUBLISHED if key not in replaced]:
