@@ -29,6 +29,9 @@ REPEATED = {
 
 STEP = 0.0001
 
+DESCRIPTION = 120
+"""About how many bytes say what a column is."""
+
 
 def encode(corpus: HeadStatistics, repetition: Repetition, measures: Iterable[Measure]) -> dict:
     """The table/1 dataset of one model: "heads", a row a head.
@@ -68,5 +71,6 @@ def encode(corpus: HeadStatistics, repetition: Repetition, measures: Iterable[Me
 
 def about_bytes(layers: int, heads: int, measures: int) -> int:
     """About how many bytes the table of a model takes: in a row two indices, and of each column a
-    number of four digits, all with a comma; measures: how many are of the corpus."""
-    return layers * heads * (2 * 3 + (3 * measures + len(REPEATED)) * 5)
+    number of four digits, all with a comma, and a description; measures: how many of the corpus."""
+    columns = 3 * measures + len(REPEATED)
+    return layers * heads * (2 * 3 + columns * 5) + columns * DESCRIPTION
