@@ -121,7 +121,7 @@ def _softmax(measurement, layer, head):
 
 def _array(tensor):
     """A tensor of the libraries that measured as a numpy array."""
-    return None if tensor is None else np.asarray(tensor, dtype=np.float32)
+    return None if tensor is None else np.asarray(tensor.float())  # numpy has no bfloat16
 
 
 CELLS_OF_A_START = 4_000_000
