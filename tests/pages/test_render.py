@@ -243,7 +243,7 @@ def test_pictures_are_drawn_for_light_dark_and_phones_and_only_when_something_ch
         ('{{ figure("update_magnitude") }}', 10, r"placed twice"),
         ('{{ figure("update_alignment", layer=9) }}', 10, r"layer=9 is not allowed"),
         ('{{ figure("update_alignment", lyer=1) }}', 10, r"unknown control 'lyer'.*layer"),
-        ('{{ find.values("itslf") }}', 10, r"unknown measure 'itslf'; known: itself"),
+        ('{{ find.values("itslf") }}', 10, r"unknown measure 'itslf'; did you mean 'itself'?"),
     ],
 )
 def test_a_mistake_is_named_with_article_and_line(tmp_path, data, body, line, said):
