@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 import typer
 
+from report import measures
 from report.__main__ import app
 from report.datasets import store
 from report.errors import ReportError
@@ -17,7 +18,6 @@ from report.inputs.prompts import Prompts, prompts
 from report.kinds.conditions.findings import EffectFindings
 from report.kinds.passage import findings as passage
 from report.kinds.passage.data import tokens_of
-from report.kinds.passage.findings import Findings
 from report.pages.article import ArticleFigures
 from report.pages.reference import write
 from report.pages.reference.documented import Section, code, prose
@@ -70,9 +70,9 @@ def test_every_key_of_front_matter_is_there():
 
 def test_arguments_say_what_they_may_be(tmp_path):
     """What the code takes is what the reference lists: measures, tokens' fields, keys of files."""
-    refused = r"unknown measure 'x'; known: (.*)\.$"
+    refused = r"unknown measure 'x'; (?:known|measured are): (.*)\.$"
     for title, ask in (
-        ("Measures of a passage", lambda: Findings(None).values("x")),
+        ("Measures of a passage", lambda: measures.named("x", measures.shipped())),
         ("Measures of conditions", lambda: EffectFindings(None).head(0, 0, 0, "x", "filler")),
     ):
         with (
