@@ -166,6 +166,13 @@ class Rows:
         weight = weight.to(self.probability.dtype)
         return (self.probability * weight).sum(-1).double() / self.given
 
+    @functools.cached_property
+    def elsewhere(self) -> torch.Tensor:
+        """What other tokens than the current and the first get, of all that goes to tokens:
+        float64 [head, query], from 0 to 1."""
+        near = self.to(self.query) + self.to(0)
+        return ((self.given - near) / self.given).clamp(0, 1)
+
     def is_top(self, target: torch.Tensor | int, only_visible: bool = False) -> torch.Tensor:
         """1 where the largest target is this one, else 0: float64 [head, query].
 

@@ -15,6 +15,4 @@ COUNTED = (
 
 
 def rows(attention):
-    elsewhere = attention.given - attention.to(attention.query) - attention.to(0)
-    here = attention.is_punctuation[attention.query]
-    return (elsewhere / attention.given).clamp(0, 1).where(here, float("nan"))
+    return attention.elsewhere.where(attention.is_punctuation[attention.query], float("nan"))
