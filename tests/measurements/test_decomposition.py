@@ -1,7 +1,6 @@
 """The terms of a score on numbers small enough to do by hand, and against attention written out."""
 
 import copy
-from dataclasses import fields, replace
 
 import pytest
 import torch
@@ -9,7 +8,6 @@ import torch
 from report.measurements import decomposition
 from report.measurements.decomposition import Factors, Scores, Term
 from report.measurements.visible import Visible
-from tests.close import require_close
 from tests.measurements import plain
 
 BY_HAND = Factors(
@@ -22,32 +20,29 @@ BY_HAND = Factors(
 )
 """Without biases the queries are (2, -1), (0, 3), (1, 0) and the keys (0, 2), (4, 1), (1, 2)."""
 
+BY_CELL = {
+    "score": [[0.5, 6.25, 2.5], [2.5, 2.25, 3.5], [1.0, 4.25, 2.5]],
+    "content": [[-1.0, 3.5, 0.0], [3.0, 1.5, 3.0], [0.0, 2.0, 0.5]],
+    "bias": [2.0, 3.0, 2.5],  # of targets
+    "row_constant": [-0.5, -2.25, -0.5],  # of current tokens
+}
+
 every_case = pytest.mark.parametrize("name", plain.CASES)
 
 
-def test_score_is_the_scaled_product_plus_alibi_of_the_target():
-    expected = [[0.5, 6.25, 2.5], [2.5, 2.25, 3.5], [1.0, 4.25, 2.5]]
-    assert decomposition.score(BY_HAND).tolist() == [expected]
+@pytest.mark.parametrize("part", BY_CELL)
+def test_parts_of_a_score_by_hand(part):
+    assert getattr(decomposition, part)(BY_HAND).tolist() == [BY_CELL[part]]
 
 
-def test_content_is_the_product_without_biases():
-    expected = [[-1.0, 3.5, 0.0], [3.0, 1.5, 3.0], [0.0, 2.0, 0.5]]
-    assert decomposition.content(BY_HAND).tolist() == [expected]
-
-
-def test_bias_depends_on_the_target():
-    assert decomposition.bias(BY_HAND).tolist() == [[2.0, 3.0, 2.5]]
-
-
-def test_row_constant_depends_on_the_current_token():
-    assert decomposition.row_constant(BY_HAND).tolist() == [[-0.5, -2.25, -0.5]]
-
-
-def test_a_bias_that_is_not_there_counts_as_zero():
-    without = replace(BY_HAND, query_bias=None, key_bias=None, position=None)
-    assert decomposition.content(without).tolist() == decomposition.score(without).tolist()
-    assert not decomposition.bias(without).any()
-    assert not decomposition.row_constant(without).any()
+@pytest.fixture(scope="module", autouse=True)
+def unchanged():
+    """Nothing of this file changes the factors that it is given."""
+    before = copy.deepcopy(plain.CASES)
+    yield
+    for name, factors in plain.CASES.items():
+        for field, value in vars(factors).items():
+            assert not torch.is_tensor(value) or torch.equal(value, vars(before[name])[field])
 
 
 def test_rotation_by_a_quarter_turn_by_hand():
@@ -90,6 +85,7 @@ def test_terms_and_row_constant_add_up_to_the_score(name):
     score, _ = plain.attention(factors)
     seen = factors.range().mask()
     torch.testing.assert_close(total[:, seen], score[:, seen])
+    assert not any(term.values[:, ~seen].any() for term in terms if term.per == "cell")
 
 
 @every_case
@@ -121,22 +117,6 @@ def test_a_model_has_the_terms_that_it_can_have(name, expected):
     assert [term.name for term in terms] == expected.split()
 
 
-@every_case
-def test_cells_that_are_not_visible_hold_zero(name):
-    factors = plain.CASES[name]
-    unseen = ~factors.range().mask()
-    for term in decomposition.terms(factors):
-        if term.per == "cell":
-            assert not term.values[:, unseen].any()
-    assert not decomposition.probability(factors)[:, unseen].any()
-
-
-def test_a_sink_takes_its_share_of_every_row():
-    rows = decomposition.probability(plain.CASES["sink"]).sum(-1)
-    assert rows.min() > 0
-    assert rows.max() < 1
-
-
 @pytest.mark.parametrize("name", ["rotation", "rotation, shared keys", "window"])
 def test_the_four_way_split_adds_up_and_its_last_part_knows_only_distance(name):
     factors = plain.CASES[name]
@@ -149,52 +129,7 @@ def test_the_four_way_split_adds_up_and_its_last_part_knows_only_distance(name):
         values = split["distance"].diagonal(-distance, 1, 2)[:, : 3 if name == "window" else None]
         torch.testing.assert_close(values, values[:, :1].expand_as(values))
     assert split["distance"].abs().max() > 0.1
-
-
-@pytest.mark.parametrize("name", ["biases", "ALiBi"])
-def test_without_rotation_there_is_no_four_way_split(name):
-    assert decomposition.rotary_terms(plain.CASES[name]) is None
-
-
-def test_without_rotation_the_key_bias_changes_no_probability_and_with_it_does():
-    for name, same in (("shared keys", True), ("rotation, shared keys", False)):
-        factors = plain.CASES[name]
-        without = factors.key - (0 if same else factors.rotated_key_bias)
-        if same:
-            without = factors.key - factors.key_bias[:, None]
-        found = decomposition.probability(replace(factors, key=without))
-        equal = torch.allclose(found, decomposition.probability(factors), atol=1e-10)
-        assert equal == same
-
-
-@every_case
-def test_one_head_is_what_it_is_among_all(name):
-    factors = plain.CASES[name]
-    tensors = {name: value for name, value in vars(factors).items() if torch.is_tensor(value)}
-    narrow = replace(factors, **{name: value.float() for name, value in tensors.items()})
-    rounded = {"summed": 2 * plain.SIZE, "dtype": torch.float32}  # what goes into the products
-    everything = decomposition.terms(factors)
-    probability = decomposition.probability(factors)
-    for head in range(factors.heads):
-        alone = narrow.head(head)
-        assert alone.query.dtype == alone.key.dtype == torch.float64
-        for term, expected in zip(decomposition.terms(alone), everything, strict=True):
-            assert (term.name, term.per) == (expected.name, expected.per)
-            require_close(term.values[0], expected.values[head], **rounded)
-        size = max(1.0, decomposition.score(alone).abs().max())
-        require_close(decomposition.probability(alone)[0], probability[head], size=size, **rounded)
-
-
-@every_case
-def test_nothing_changes_what_it_is_given(name):
-    factors = plain.CASES[name]
-    before = copy.deepcopy(factors)
-    for compute in (decomposition.terms, decomposition.probability, decomposition.rotary_terms):
-        compute(factors)
-    for field in fields(factors):
-        value, other = getattr(factors, field.name), getattr(before, field.name)
-        if isinstance(value, torch.Tensor):
-            assert torch.equal(value, other)
+    assert decomposition.rotary_terms(plain.CASES["ALiBi"]) is None
 
 
 SCORES = Scores(
@@ -207,12 +142,3 @@ def test_scores_of_a_model_are_one_term():
     assert (term.name, term.per) == ("score", "cell")
     assert term.values.tolist() == [[[0, 0, 0], [1, 2, 0], [0, -9, 3]]]
     assert decomposition.rotary_terms(SCORES) is None
-
-
-def test_probabilities_of_the_scores_of_a_model():
-    e = torch.tensor([1.0, 2.0, 0.0, -9.0, 3.0], dtype=torch.float64).exp()
-    expected = torch.zeros(3, 3, dtype=torch.float64)
-    expected[0, 0] = 1
-    expected[1, :2] = e[:2] / e[:2].sum()
-    expected[2] = e[2:] / e[2:].sum()
-    torch.testing.assert_close(decomposition.probability(SCORES.head(0))[0], expected)

@@ -77,13 +77,6 @@ def test_however_texts_are_split_the_sums_are_those_of_the_whole(splits):
         assert (merged.sums[name] == values).all()
 
 
-def test_merging_changes_neither():
-    one, other = random_text(1), random_text(2)
-    before = one.sums["entropy"].copy()
-    one.merge(other)
-    assert (one.sums["entropy"] == before).all()
-
-
 def test_the_first_heads_are_those_of_the_whole():
     whole = random_text(3)
     part = whole.first_heads(2)

@@ -17,16 +17,6 @@ def spread(values):
     return reduce(Spread.merge, map(Spread.of, values))
 
 
-def test_mean_and_standard_error_are_those_of_numpy():
-    values = prompts([5] * 7)
-    found = spread(values)
-    np.testing.assert_allclose(found.mean, np.mean(values, 0), rtol=1e-14)
-    np.testing.assert_allclose(
-        found.standard_error, np.std(values, 0, ddof=1) / np.sqrt(7), rtol=1e-9
-    )
-    assert found.count.tolist() == [7] * 5
-
-
 def test_each_position_is_the_mean_over_the_prompts_that_have_it():
     values = prompts([4, 2, 5, 3, 4])
     found = spread(values)

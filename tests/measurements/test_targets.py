@@ -29,31 +29,6 @@ def block_of(score, probability, visible, start, end):
     return Block(0, start, keys.start, *parts, first, last)
 
 
-def test_targets_are_sorted_and_padded():
-    rows = [[1.0, 0, 0], [0.3, 0.7, 0], [0.4, 0.35, 0.25]]
-    targets, probability, markers = of_rows(rows, count=3)
-    assert targets == [[0, -1, -1], [1, 0, -1], [0, 1, 2]]
-    torch.testing.assert_close(
-        torch.tensor(probability), torch.tensor([[1, 0, 0], [0.7, 0.3, 0], [0.4, 0.35, 0.25]])
-    )
-    assert markers == [1, 1, 2]
-
-
-def test_there_are_always_as_many_columns():
-    targets, probability, _ = of_rows([[1.0, 0], [0.3, 0.7]])
-    assert targets == [[0] + [-1] * 10, [1, 0] + [-1] * 9]
-    assert [len(row) for row in probability] == [11, 11]
-
-
-def test_a_window_and_a_square_keep_the_numbers_of_the_tokens():
-    rows = [[0.6, 0.4, 0], [0, 0.1, 0.9], [0, 0.2, 0.8]]
-    seen = Visible(torch.tensor([0, 1, 1]), torch.tensor([1, 2, 2]))
-    for splits in ((), (1,), (1, 2)):
-        targets, _, markers = of_rows(rows, seen, 3, splits)
-        assert targets == [[0, 1, -1], [2, 1, -1], [2, 1, -1]]
-        assert markers == [1, 1, 1]
-
-
 def test_exactly_half_is_enough():
     assert of_rows([[0.5, 0.25, 0.25]] * 3, Visible.full(3))[2] == [1, 1, 1]
 

@@ -7,29 +7,23 @@ from report.errors import ReportError
 from report.measurements.visible import Visible
 
 
-def rows(visible):
-    """The mask as text, one word a row: x where a target is visible."""
-    return ["".join(".x"[cell] for cell in row) for row in visible.mask().int().tolist()]
-
-
-def test_causal_attention_sees_the_token_and_all_before():
-    assert rows(Visible.causal(3)) == ["x..", "xx.", "xxx"]
-
-
-def test_a_window_counts_the_token_itself():
-    assert rows(Visible.causal(4, window=2)) == ["x...", "xx..", ".xx.", "..xx"]
-
-
-def test_an_encoder_sees_everything():
-    assert rows(Visible.full(2)) == ["xx", "xx"]
+@pytest.mark.parametrize(
+    ("visible", "words"),
+    [
+        (Visible.causal(3), "x.. xx. xxx"),
+        (Visible.causal(4, window=2), "x... xx.. .xx. ..xx"),
+        (Visible.full(2), "xx xx"),
+    ],
+)
+def test_a_mask_by_hand(visible, words):
+    """A word a row, x where a target is visible: the token itself counts in a window."""
+    rows = visible.mask().int().tolist()
+    assert " ".join("".join(".x"[cell] for cell in row) for row in rows) == words
 
 
 @pytest.mark.parametrize(
     "visible",
     [
-        Visible.causal(5),
-        Visible.causal(5, window=3),
-        Visible.full(5),
         Visible(torch.tensor([0, 0, 2, 2, 4]), torch.tensor([0, 1, 2, 3, 4])),
         Visible(torch.tensor([0, 0, 0, 1, 2]), torch.tensor([2, 3, 4, 4, 4])),
     ],
@@ -49,11 +43,10 @@ def test_a_row_with_a_hole_or_without_a_target_is_refused(row):
 
 
 def test_only_plain_causal_attention_is_called_causal():
-    assert Visible.causal(4).is_causal
-    assert Visible.causal(4, window=4).is_causal
+    causal = Visible.causal(4), Visible.causal(4, window=4), Visible.full(1)
+    assert all(visible.is_causal for visible in causal)
     assert not Visible.causal(4, window=3).is_causal
     assert not Visible.full(4).is_causal
-    assert Visible.full(1).is_causal
 
 
 def test_a_copy_on_the_cpu_shares_no_memory():
