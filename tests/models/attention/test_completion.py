@@ -2,17 +2,13 @@
 
 import pytest
 import torch
-from transformers.models.llama import modeling_llama
-from transformers.models.qwen2 import modeling_qwen2
 
 from report import families
 from report.errors import ReportError
-from report.measurements import decomposition
 from report.models.attention import completion, rotation
 from report.models.attention.capture import attached
 from report.models.attention.modes import run_base
 from report.models.attention.structure import structure
-from tests.close import require_close
 from tests.models.attention.test_rotation import LENGTH, recorded
 from tests.models.recording import DenseRecorder, some_tokens
 
@@ -48,24 +44,6 @@ def test_biases_that_were_changed_are_learned_again(name):
     after = recorded(model)
     assert torch.equal(after[1].query_bias, 2 * before[1].query_bias)
     assert torch.equal(after[0].query_bias, before[0].query_bias)
-
-
-def test_the_functions_of_a_family_come_back():
-    functions = [modeling_llama.apply_rotary_pos_emb, modeling_qwen2.apply_rotary_pos_emb]
-    model = families.tiny("qwen2/default")
-    with attached(model, DenseRecorder()):
-        assert modeling_qwen2.apply_rotary_pos_emb is not functions[1]
-        assert modeling_llama.apply_rotary_pos_emb is functions[0]
-    assert modeling_qwen2.apply_rotary_pos_emb is functions[1]
-
-
-def test_two_tokens_are_enough():
-    model = families.tiny("qwen2/default")
-    short = recorded(model, length=2)
-    assert short[0].unrotated_query.shape == (4, 2, 16)
-    for factors in short:
-        rows = decomposition.probability(factors).sum(-1)
-        require_close(rows, torch.ones(4, 2), summed=2)
 
 
 def test_numbers_that_are_not_numbers_are_left_for_the_kernel_to_name():

@@ -6,7 +6,7 @@ from torch import nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from report import families
-from report.models.attention.modes import evaluating, implementation, interface, run_base
+from report.models.attention.modes import evaluating, interface, run_base
 
 
 def names(model):
@@ -56,14 +56,6 @@ def test_every_mode_comes_back():
     with evaluating(model):
         assert not any(module.training for module in model.modules())
     assert [module.training for module in model.modules()] == [True, True, False, False]
-
-
-def test_an_implementation_is_set_in_the_parts_of_a_wrapper_too():
-    model = families.tiny("gemma3/multimodal")
-    before = names(model)
-    with implementation(model, "eager"):
-        assert set(names(model)) == {"eager"}
-    assert names(model) == before
 
 
 class Plain(nn.Module):

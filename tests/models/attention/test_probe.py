@@ -10,7 +10,7 @@ from transformers import T5Config, T5ForConditionalGeneration
 from report import families
 from report.errors import ReportError
 from report.models.attention.probe import probe
-from report.models.attention.structure import structure
+from report.models.attention.structure import require_layers, structure
 from tests.models.recording import plain, some_tokens
 from tests.models.remote_code import random_remote
 
@@ -19,8 +19,6 @@ KNOWN = {
     "bert/encoder": ("bert.encoder.layer", "attention.self", "attention.output.dense", None),
     "deepseek_v3/default": ("model.layers", "self_attn", "self_attn.o_proj", None),
     "distilbert": ("distilbert.transformer.layer", "attention", "attention.out_lin", None),
-    "falcon/alibi": ("transformer.h", "self_attention", "self_attention.dense", None),
-    "gemma2": ("model.layers", "self_attn", "self_attn.o_proj", "post_attention_layernorm"),
     "gemma3/multimodal": (
         "model.language_model.layers",
         "self_attn",
@@ -29,35 +27,21 @@ KNOWN = {
     ),
     "glm4": ("model.layers", "self_attn", "self_attn.o_proj", "post_self_attn_layernorm"),
     "gpt2/default": ("transformer.h", "attn", "attn.c_proj", None),
-    "gpt_neo": ("transformer.h", "attn.attention", "attn.attention.out_proj", None),
     "modernbert": ("model.layers", "attn", "attn.Wo", None),
     "mpt/alibi": ("transformer.blocks", "attn", "attn.out_proj", None),
-    "olmo2": ("model.layers", "self_attn", "self_attn.o_proj", "post_attention_layernorm"),
-    "opt/norm-after": ("model.decoder.layers", "self_attn", "self_attn.out_proj", None),
     "xglm": ("model.layers", "self_attn", "self_attn.out_proj", None),
-}
-ROUTES = {
-    "llama/default": "interface",
-    "bert/encoder": "interface",
-    "codegen": "softmax",
-    "gptj": "softmax",
-    "gpt_neo": "softmax",
-    "xglm": "softmax",
 }
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_the_parts_are_those_of_the_modeling_file(name):
-    found = probe(families.tiny(name))
+    """They are found without weights, too."""
+    model = families.tiny(name)
+    found = probe(model)
+    assert probe(model.to("meta")) == found
     parts = (found.layers, found.attention, found.output_projection, found.norm_after)
     assert parts == KNOWN[name]
     assert found.heads == 4
-
-
-@pytest.mark.parametrize("name", ROUTES)
-def test_the_route_is_what_was_called(name):
-    """CodeGen and XGLM accept any name of an implementation, and never call it."""
-    assert probe(families.tiny(name)).route == ROUTES[name]
 
 
 @pytest.mark.parametrize(("by_softmax", "route"), [(False, "sdpa"), (True, "softmax")])
@@ -69,13 +53,6 @@ def test_code_that_comes_with_a_checkpoint_is_found_by_what_it_calls(by_softmax,
         "mixer.wo",
     )
     assert found.route == route
-
-
-@pytest.mark.parametrize("name", sorted({*KNOWN, *ROUTES}))
-def test_a_model_without_weights_is_probed_all_the_same(name):
-    model = families.tiny(name)
-    found = probe(model)
-    assert probe(model.to("meta")) == found
 
 
 def test_what_fails_after_the_attention_of_a_model_without_weights_is_not_logged(caplog):
@@ -181,3 +158,22 @@ def test_running_out_of_memory_is_not_an_unknown_architecture():
     model.transformer.h[0].attn.register_forward_pre_hook(fail)
     with pytest.raises(torch.OutOfMemoryError):
         probe(model)
+
+
+def test_a_model_is_looked_at_once():
+    model = families.tiny("llama/default")
+    assert structure(model) is structure(model)
+    assert structure(model) is not structure(families.tiny("llama/default"))
+
+
+def test_layers_after_one_without_attention_are_not_measured():
+    model = random_remote()
+    model.blocks[1].mixer = nn.Linear(32, 32)
+    assert len(structure(model)) == 1
+    require_layers(model, 1)
+    with pytest.raises(
+        ReportError,
+        match=r"architecture 'remote' \(RemoteModel\): layer 1 has no 'mixer.wo' as the layers "
+        r"before it have, so only these can be measured; ask for the layers 0-0",
+    ):
+        require_layers(model, 2)

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from report import families
 from report.errors import ReportError
 from report.measurements import decomposition
 from report.measurements.decomposition import Factors, Scores
@@ -19,7 +18,6 @@ from tests.models.recording import (
     largest_score,
     plain,
     probabilities,
-    recorded,
     require_same,
     some_tokens,
 )
@@ -221,25 +219,7 @@ def test_a_broken_score_hides_nothing_so_that_its_head_can_be_named(broken):
     assert sdpa_spy.seen_targets(scores).mask().all()
 
 
-@pytest.mark.usefixtures("double")
-@pytest.mark.parametrize("name", families.variants("falcon"))
-def test_falcon_by_its_own_sdpa_path(name):
-    """The same factors as those of its own forward but for the biases, which cannot be told."""
-    model, token_ids = families.tiny(name, seed=2), some_tokens(40)
-    logits, recorder = recorded(model, token_ids, sdpa_spy.measured_forward)
-    require_same(model, logits, plain(model, token_ids).logits[0])
-    assert {type(factors) for factors in recorder.factors} == {Factors}
-    with_alibi = [factors.position is not None for factors in recorder.factors]
-    assert with_alibi == [model.config.alibi] * 3
-    forward = DenseRecorder()
-    with torch.no_grad(), attached(model, forward):
-        model(torch.tensor([token_ids]), use_cache=False)
-    found, expected = probabilities(recorder), probabilities(forward)
-    require_same(model, found, expected, largest_score(recorder))
-
-
-@pytest.mark.parametrize("window", [None, 7])
-@pytest.mark.parametrize("alibi", [False, True])
+@pytest.mark.parametrize(("alibi", "window"), [(False, 7), (True, None)])
 def test_remote_code_is_reached_by_this_route_without_being_asked(alibi, window):
     model = random_remote(alibi=alibi, window=window).double()  # any mistake is large in float64
     token_ids = some_tokens(70)
