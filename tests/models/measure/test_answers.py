@@ -82,16 +82,6 @@ def test_a_right_answer_is_seen_as_right():
     assert answer_scores(loaded, [best, other]).right.tolist() == [True, False]
 
 
-def test_prompts_that_begin_differently_and_one_alone():
-    loaded = families.loaded("gpt2")
-    loaded.model.eval()
-    one, two = prompts(seed=1)[0], prompts(seed=2)[1]
-    for some in ([one, two], [one], [one, one]):
-        found = answer_scores(loaded, some)
-        wanted = [by_hand(loaded.model, prompt)[0] for prompt in some]
-        assert np.allclose(found.log_probability, wanted, rtol=0, atol=limit(loaded, one))
-
-
 @pytest.mark.parametrize("name", ["llama", "gpt2", "gemma3"])
 def test_what_answers_give_to_the_filler_is_what_transformers_says(name):
     loaded = families.loaded(name)

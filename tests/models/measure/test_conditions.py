@@ -60,11 +60,6 @@ def rounding(loaded):
     return tolerance(summed_by([loaded.model], 22), 100, torch.get_default_dtype())
 
 
-def without_positions(model):
-    with torch.no_grad():
-        model.transformer.wpe.weight.zero_()
-
-
 def dense(loaded, token_ids):
     """float64 [layer][head, T, T], the values, and the largest score, from everything kept."""
     recorder = DenseRecorder()
@@ -185,15 +180,6 @@ def test_a_model_in_part_is_measured_as_the_whole(falcon_folder, options):
 
 
 @pytest.mark.usefixtures("double")
-def test_nothing_learned_about_positions_makes_the_first_layer_affine():
-    found = compared("gpt2", change=without_positions)
-    assert found["left"][0].min() < 0.9
-    assert found["error"][0].max() < found["zero"]
-    assert found["variation"][0].max() < found["zero"]
-    assert found["error"][1:].max() > 0.01, "later layers read what the first one changed"
-
-
-@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("name", ["bloom", "falcon/alibi-no-bias", "llama", "qwen2", "gpt_neox"])
 def test_a_filler_before_everything_leaves_first_layers_affine_where_distances_count(name):
     found = compared(name, first=True)
@@ -241,14 +227,6 @@ def test_a_window_that_the_filler_has_left_shows_no_effect_of_it():
     assert (found["left"][0, :, 1] == 1).all()
     assert found["variation"][0, :, 1].max() < found["zero"]
     assert found["error"][0, :, 1].max() < found["zero"]
-
-
-def test_a_condition_without_a_new_segment_is_not_compared(loaded):
-    none = question_prompt("The old lamp stood.", "Is it lit?")
-    other = none.replaced(Segment("system", "Ann asked nobody.\n"), "ann", "Ann")
-    found = measure_conditions(loaded, [[none, other]])
-    assert found[1].compared is None
-    assert -1 in found[1].positions
 
 
 def test_a_merge_that_differs_between_prompts_leaves_its_position_out(loaded):

@@ -14,42 +14,30 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
 from report import families
-from report.datasets import store
-from report.datasets.read.study import open_study
 from report.inputs.prompts import prompts
 from report.inputs.specs import ConditionSpec
 from report.kinds.conditions import measure as kind
-from report.kinds.conditions.findings import Findings
-from report.measuring import run
-from report.models.find import hub, names
+from report.models.find import hub, known, names
 from report.models.find.weights import INDEX, first_layers
 from report.models.load.load import load_model
 from report.models.measure.conditions import measure_conditions
-from report.project import project as project_in
-from report.study.study import read_study
 from tests.models import tiny_tokenizers
 from tests.models.hub_server import Repository, hub_in_place
-from tests.small import write_publication
 
 LAYERS = 7
 COMMIT = "5" * 40
 LLAMA = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
-    "attention_bias": False,
-    "attention_dropout": 0.0,
     "bos_token_id": 1,
     "eos_token_id": [2, 3],
     "head_dim": 4,
-    "hidden_act": "silu",
     "hidden_size": 128,
     "intermediate_size": 96,
     "max_position_embeddings": 131072,
-    "mlp_bias": False,
     "num_attention_heads": 32,
     "num_hidden_layers": LAYERS,
     "num_key_value_heads": 8,
-    "pretraining_tp": 1,
     "rms_norm_eps": 1e-05,
     "rope_scaling": {
         "factor": 8.0,
@@ -61,19 +49,15 @@ LLAMA = {
     "rope_theta": 500000.0,
     "tie_word_embeddings": False,
     "torch_dtype": "bfloat16",
-    "use_cache": True,
 }
 QWEN = {
     "architectures": ["Qwen2ForCausalLM"],
     "model_type": "qwen2",
-    "attention_dropout": 0.0,
     "bos_token_id": 1,
     "eos_token_id": 1,
-    "hidden_act": "silu",
     "hidden_size": 112,
     "intermediate_size": 96,
     "max_position_embeddings": 4096,
-    "max_window_layers": 28,
     "num_attention_heads": 28,
     "num_hidden_layers": LAYERS,
     "num_key_value_heads": 4,
@@ -82,7 +66,6 @@ QWEN = {
     "sliding_window": 4096,
     "tie_word_embeddings": False,
     "torch_dtype": "bfloat16",
-    "use_mrope": False,
     "use_sliding_window": False,
 }
 GEMMA = {
@@ -92,7 +75,6 @@ GEMMA = {
     "eoi_token_index": 96,
     "eos_token_id": [1, 106],
     "image_token_index": 98,
-    "initializer_range": 0.02,
     "mm_tokens_per_image": 4,
     "text_config": {
         "model_type": "gemma3_text",
@@ -122,32 +104,6 @@ REAL = {
     "Qwen/Qwen2.5-Math-7B": (QWEN, tiny_tokenizers.normalised_byte_level, 28),
     "google/gemma-3-4b-it": (GEMMA, tiny_tokenizers.gemma, 8),
 }
-ARTICLE = """---
-title: Fillers
-date: 2026-01-02
-author: Ann
-summary: What it says.
-models: [{models}]
-prompts: {prompts}
-conditions:
-  - {{name: none, label: without}}
-  - {{name: filler, before: question, text: "/", times: 55}}
-  - {{name: sentence, before: question, kind: sentence, like: filler}}
-layers: 0-2
-cover: x
----
-"""
-PROMPTS = """---
-title: Sums
-source: made up
-licence: CC0-1.0
-language: en
-system: Read the question and find it out.
----
-
-How many are 3 and 4?
-How many stood on the hill, 12 or 30?
-"""
 
 
 def checkpoint(name, folder, read=None):
@@ -194,49 +150,6 @@ def part(whole, tmp_path_factory):
     return found
 
 
-def written(root, models):
-    """A project with the study of these models."""
-    folder = write_publication(root / "project")
-    (folder / "sums.md").write_text(PROMPTS)
-    listed = ", ".join(f'"{model}"' for model in models)
-    path = folder / "templates" / "articles" / "fillers.md.j2"
-    path.write_text(ARTICLE.format(models=listed, prompts=folder / "sums.md"))
-    return project_in(folder), read_study(path)
-
-
-def measured(root, models, said=None):
-    where, study = written(root, models)
-    announce = (said if said is not None else []).append
-    found = run.datasets(study, where, lambda *_: None, announce=announce)
-    return open_study([each.folder for each in found])
-
-
-@pytest.fixture(scope="module")
-def study(part, tmp_path_factory):
-    return measured(tmp_path_factory.mktemp("of part"), part.values())
-
-
-def test_the_study_needs_no_more_than_the_files_of_the_first_layers(study, part):
-    for model, (name, folder) in zip(study.models, part.items(), strict=True):
-        manifest = model.manifest["model"]
-        assert (manifest["name"], manifest["family"]) == (folder.name, manifest["family"])
-        assert (model.layers, manifest["num_hidden_layers"]) == (3, LAYERS)
-        assert model.heads == REAL[name][2]
-        assert model.manifest["self_check"]["layers_called"] == 3
-        heads = {path.name for path in (model.path / "received" / "2").iterdir()}
-        assert len(heads) == REAL[name][2]
-
-
-def test_its_numbers_are_those_of_the_whole_models(study, whole, tmp_path):
-    other = measured(tmp_path, whole.values())
-    for one, two in zip(study.models, other.models, strict=True):
-        for name in ("conditions.json", "effects.json"):
-            assert (one.path / name).read_bytes() == (two.path / name).read_bytes()
-        for path in (one.path / "received").rglob("*.json"):
-            same = two.path / path.relative_to(one.path)
-            assert path.read_bytes() == same.read_bytes()
-
-
 @pytest.mark.parametrize("name", REAL)
 def test_reading_a_part_says_so_and_is_the_whole_model_in_every_bit(name, whole, part):
     loaded = load_model(part[name], layers=3)
@@ -251,20 +164,6 @@ def test_reading_a_part_says_so_and_is_the_whole_model_in_every_bit(name, whole,
         np.testing.assert_array_equal(one.received.mean, two.received.mean)
         if one.compared is not None:
             np.testing.assert_array_equal(one.compared.mean, two.compared.mean)
-
-
-def test_every_panel_of_the_study_exists_in_them(study):
-    """Qwen, Llama and Gemma have the heads that the study shows."""
-    find = Findings(study)
-    places = [(0, 0, 19), (0, 0, 24), (0, 0, 25), (0, 0, 26), (2, 0, 7)]
-    places += [(1, 0, 0), (1, 0, 1), (1, 0, 7), (1, 0, 21), (1, 1, 21), (1, 2, 21)]
-    assert find.there(places) == places
-    (llama,), (gemma,) = (find.panels([place], {"none": ""}).places for place in places[::4][:2])
-    assert llama.title == "Llama-3.1-8B-Instruct L0H19"
-    assert gemma.title == "gemma-3-4b-it L0H7"
-    assert find.missing([(2, 0, 8)]) == [
-        "gemma-3-4b-it has 8 heads, counted from 0, so there is no head 8"
-    ]
 
 
 def test_what_sets_each_apart_is_there(whole):
@@ -282,17 +181,6 @@ def test_what_sets_each_apart_is_there(whole):
     assert hasattr(gemma.model.layers[0].self_attn, "q_norm")
 
 
-def test_a_window_hides_the_filler_from_the_end_of_the_question(study):
-    """Gemma's first layers see 32 tokens here, fewer than its questions have."""
-    find, gemma = Findings(study), study.models[2]
-    text = gemma.condition("filler")
-    assert len(text.counts) - text.new.stop > 32
-    last = find.layer(2, 0, "taken", rows="last")
-    assert last.value == 0
-    assert find.layer(2, 0, "taken").value > 0
-    assert find.layer(0, 0, "taken", rows="last").value > 0
-
-
 def test_they_come_from_the_hub_s_cache_where_the_first_layers_are_there(
     whole, tmp_path, monkeypatch
 ):
@@ -301,25 +189,14 @@ def test_they_come_from_the_hub_s_cache_where_the_first_layers_are_there(
         for name, folder in whole.items():
             server.repositories[name] = Repository({COMMIT: folder}, {"main": COMMIT})
         models = [f"{name}@{COMMIT} or falcon-8x8" for name in REAL]
-        lacking, fetched = models[1:], models[0]
-        found = [names.find_first(each, layers=3).name for each in models]
-        assert found == ["falcon-8x8"] * 3
+        assert [names.find_first(each, layers=3).name for each in models] == ["falcon-8x8"] * 3
         name = next(iter(REAL))
-        hub.fetch_weights(
-            name, COMMIT, lambda tensors: first_layers(tensors, 3), announce=lambda _: None
-        )
+        hub.fetch_weights(name, COMMIT, lambda tensors: first_layers(tensors, 3), announce=print)
         server.requests.clear()
-        said = []
-        study = measured(tmp_path, [fetched], said)
+        loaded = load_model(f"{name}@{COMMIT}", layers=3)
         assert server.asked("GET", "/storage/") == []
-        [model] = study.models
-        assert model.manifest["model"]["name"] == name
-        assert model.manifest["model"]["revision"] == COMMIT
-        assert model.name == "Llama-3.1-8B-Instruct"
-        assert said[0].startswith("Llama 3.1 8B Instruct (Llama 3.1 Community License, to be")
-        assert said[1].startswith("Reading ")
-        planned, total = (float(n) for n in said[1].split(" MB")[0].split()[1::2])
-        assert planned < 0.7 * total
-        assert [names.find_first(each, layers=3).name for each in lacking] == ["falcon-8x8"] * 2
-        command = store.read(model.path / "manifest.json")["command"]
-        assert f"--models {name}@{COMMIT} --layers 0-2" in command
+        assert (loaded.identity["name"], loaded.identity["revision"]) == (name, COMMIT)
+        licence = "Llama 3.1 8B Instruct (Llama 3.1 Community License, to be accepted on its page)"
+        assert known.about(known.presets()[name], 3).startswith(licence)
+        here = [names.find_first(each, layers=3).name for each in models[1:]]
+        assert here == ["falcon-8x8"] * 2

@@ -176,12 +176,6 @@ def test_a_model_for_short_texts_reads_shorter_spans(loaded, monkeypatch):
     assert span(loaded) == 64
 
 
-def test_progress_is_told(loaded):
-    told = []
-    repetition(loaded, lambda *n: told.append(n))
-    assert told == [(n + 1, SEQUENCES) for n in range(SEQUENCES)]
-
-
 def test_an_encoder_has_scores_and_no_loss(tmp_path):
     torch.manual_seed(0)
     config = BertConfig(
@@ -204,16 +198,3 @@ def test_part_of_a_model_has_scores_and_no_loss(llama_folder, found, rounding):
     part = repetition(load_model(llama_folder, layers=1))
     assert part.loss_first is None
     np.testing.assert_allclose(part.induction, found.induction[:, :1], rtol=0, atol=rounding)
-
-
-def test_a_model_of_few_tokens_reads_shorter_spans(tmp_path):
-    config = LlamaConfig(
-        vocab_size=101,
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-    )
-    found = repetition(load_model(save(LlamaForCausalLM(config), tmp_path, 101)))
-    assert found.length == 50
-    assert found.induction.shape == (SEQUENCES, 1, 2)
