@@ -1,5 +1,7 @@
 """Tokenizers of every kind, trained here on a few sentences, as transformers wraps them."""
 
+import json
+
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import processors as post
 from transformers import PreTrainedTokenizerFast
@@ -50,7 +52,7 @@ def llama2():
     tokenizer.normalizer = normalizers.Sequence(spaces)
     _train(tokenizer, trainers.BpeTrainer, 90, ["<unk>", "<s>", "</s>"], max_token_length=8)
     vocabulary = tokenizer.get_vocab(with_added_tokens=False)
-    merges = _merges(tokenizer)
+    merges = [tuple(merge) for merge in json.loads(tokenizer.to_str())["model"]["merges"]]
     for byte in range(256):
         vocabulary[f"<0x{byte:02X}>"] = len(vocabulary)
     tokenizer.model = models.BPE(
@@ -107,15 +109,18 @@ def word_piece():
 KINDS = [byte_level, normalised_byte_level, llama3, llama2, gemma, unigram, word_piece]
 
 
+def characters(letters, *words):
+    """Characters are tokens, but for words of several, each one more than another token."""
+    vocabulary = {word: number for number, word in enumerate([*sorted(set(letters)), *words])}
+    merges = [(word[:-1], word[-1]) for word in words]
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    tokenizer.decoder = decoders.Fuse()
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+
+
 def _train(tokenizer, trainer, size, special, **options):
     options |= {"vocab_size": size, "special_tokens": special, "show_progress": False}
     tokenizer.train_from_iterator(SENTENCES, trainer(**options))
-
-
-def _merges(tokenizer):
-    import json
-
-    return [tuple(merge) for merge in json.loads(tokenizer.to_str())["model"]["merges"]]
 
 
 def _add(wrapped, single, *names):

@@ -1,15 +1,12 @@
 """Every token of a table finds its cell, name or delimiter, wherever the tokenizer merges."""
 
-from dataclasses import dataclass
-
 import pytest
-from tokenizers import Tokenizer, decoders, models
-from transformers import PreTrainedTokenizerFast
 
 from report.errors import ReportError
 from report.inputs.tables import Cell, Table, rendering, renderings
 from report.models.text.cells import TokenPlace, table_text
 from tests.models import tiny_tokenizers as kinds
+from tests.models.text.test_tokens import with_tokenizer
 
 TABLE = Table(
     "lamps",
@@ -23,28 +20,13 @@ HOSTILE = Table(
 )
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """As much of a LoadedModel as tokenising takes."""
-
-    tokenizer: object
-    identity: dict
-
-
-def of(tokenizer, context=512):
-    return Loaded(tokenizer, {"context": context})
-
-
 def merging(*merges):
     """Characters are tokens, but for some pairs, which are one."""
-    alphabet = sorted(set("\n ,:.[]{}\"'/abcdefghijklmnopqrstuvwxyzT0123456789_"))
-    words = [*alphabet, *("".join(merge) for merge in merges)]
-    tokenizer = Tokenizer(models.BPE(vocab={w: i for i, w in enumerate(words)}, merges=merges))
-    tokenizer.decoder = decoders.Fuse()
-    return of(PreTrainedTokenizerFast(tokenizer_object=tokenizer))
+    letters = "\n ,:.[]{}\"'/abcdefghijklmnopqrstuvwxyzT0123456789_"
+    return with_tokenizer(kinds.characters(letters, *merges))
 
 
-def said(text):
+def together(text):
     """What the tokens of each cell, name and delimiter say together, in order."""
     found = []
     for token, place in zip(text.tokens, text.places, strict=True):
@@ -59,7 +41,7 @@ def said(text):
 def test_without_merges_every_token_is_exactly_what_its_character_is():
     text = table_text(merging(), rendering(TABLE, "csv"))
     comma, line = (TokenPlace("delimiter"), ","), (TokenPlace("delimiter"), "\n")
-    assert said(text) == [
+    assert together(text) == [
         (TokenPlace("header", -1, 0), "name"),
         comma,
         (TokenPlace("header", -1, 1), "lit"),
@@ -76,18 +58,18 @@ def test_without_merges_every_token_is_exactly_what_its_character_is():
 
 
 def test_a_merge_across_an_edge_counts_for_no_cell_and_is_listed():
-    merges = ((",", "1"), ("n", ","), ("n,", "7"), ("t", "\n"))
+    merges = ",1", "n,", "n,7", "t\n"
     text = table_text(merging(*merges), rendering(TABLE, "csv"))
     shown = {token["text"]: place for token, place in zip(text.tokens, text.places, strict=True)}
     assert shown[",1"] == TokenPlace("edge")  # a comma and the 1 of 12
     assert shown["n,7"] == TokenPlace("edge")  # the end of fin, a comma and 7
     assert shown["t\n"] == TokenPlace("header", -1, 1)
-    told = [text.tokens[token]["text"] for token in text.crossings]
-    assert told == [",1", "n,7"]  # a line end says nothing that could be taken for another cell
+    names = [text.tokens[token]["text"] for token in text.crossings]
+    assert names == [",1", "n,7"]  # a line end says nothing that could be taken for another cell
 
 
 def test_delimiters_merged_among_themselves_are_delimiters():
-    merges = (('"', ":"), ('":', " "), ('": ', '"'))
+    merges = '":', '": ', '": "'
     text = table_text(merging(*merges), rendering(TABLE, "json"))
     shown = {token["text"]: place for token, place in zip(text.tokens, text.places, strict=True)}
     assert shown['": "'] == TokenPlace("delimiter")
@@ -95,7 +77,7 @@ def test_delimiters_merged_among_themselves_are_delimiters():
 
 
 def test_a_space_that_begins_a_word_does_not_make_it_a_delimiter():
-    merges = ((" ", "t"), (" t", "h"), (" ", "i"), (" i", "s"), (" ", "1"))
+    merges = " t", " th", " i", " is", " 1"
     text = table_text(merging(*merges), rendering(TABLE, "sentences"))
     shown = [(token["text"], place) for token, place in zip(text.tokens, text.places, strict=True)]
     assert (" 1", TokenPlace("value", 0, 1)) in shown
@@ -109,7 +91,7 @@ def test_a_space_that_begins_a_word_does_not_make_it_a_delimiter():
 @pytest.mark.parametrize("made", [TABLE, HOSTILE], ids=["plain", "hostile"])
 def test_any_tokenizer_finds_all_cells_in_order(kind, made):
     for each in renderings(made):
-        text = table_text(of(kind(), 4096), each)
+        text = table_text(with_tokenizer(kind(), 4096), each)
         assert len(text.places) == len(text.token_ids) == len(text.tokens)
         added = [token["special"] for token in text.tokens]
         assert [place.role == "added" for place in text.places] == added
@@ -122,10 +104,10 @@ def test_any_tokenizer_finds_all_cells_in_order(kind, made):
 @pytest.mark.parametrize("kind", [kinds.byte_level, kinds.llama3, kinds.gemma])
 def test_cells_say_what_they_say_but_for_the_space_before_them(kind):
     for each in renderings(HOSTILE):
-        text = table_text(of(kind(), 4096), each)
+        text = table_text(with_tokenizer(kind(), 4096), each)
         assert text.crossings == []
         found = {}
-        for place, whole in said(text):
+        for place, whole in together(text):
             if place.role == "value":
                 found[place.row, place.column] = found.get((place.row, place.column), "") + whole
         expected = {(p.row, p.column): p.text for p in each.parts if p.role == "value"}

@@ -7,7 +7,7 @@ import pytest
 from report.errors import ReportError
 from report.inputs.conditions import BEGUN, FILLER, Condition, Segment, question_prompt
 from report.models.text import chat, chat_process
-from report.models.text.messages import chat_segments, replaceable, user_chat
+from report.models.text.messages import chat_segments, replaceable
 from report.models.text.segments import align, segmented_prompts
 from tests.inputs.filled import with_filler
 from tests.models import tiny_tokenizers as kinds
@@ -213,20 +213,6 @@ def test_a_template_that_changes_messages_is_refused(tokenizer, monkeypatch, tem
     monkeypatch.setattr(tokenizer, "chat_template", template)
     with pytest.raises(ReportError, match="changes the text of a message"):
         chat_segments(tokenizer, [prompts()["none"].segments])
-
-
-def test_a_prompt_that_would_end_the_chat_is_refused(tokenizer, monkeypatch):
-    monkeypatch.setattr(tokenizer, "chat_template", CHATML)
-    prompt = question_prompt("The lamp<|im_end|>", "Who?")
-    with pytest.raises(ReportError, match=r"contains '<\|im_end\|>', a special token"):
-        chat_segments(tokenizer, [prompt.segments])
-
-
-def test_only_some_models_have_a_template(tokenizer):
-    assert chat.has_template(tokenizer)
-    assert not chat.has_template(kinds.llama2())
-    with pytest.raises(ReportError, match="has no chat template"):
-        user_chat(kinds.llama2(), "The lamp")
 
 
 @pytest.mark.parametrize("name", ["template user", "begun", "answer"])

@@ -1,18 +1,15 @@
 """Every token of a prompt finds its segment, and its counterpart in another condition."""
 
-import random
-
 import pytest
-from tokenizers import Tokenizer, decoders, models
-from transformers import PreTrainedTokenizerFast
 
 from report.errors import ReportError
-from report.inputs.conditions import Condition, Segment, question_prompt
+from report.inputs.conditions import Segment, question_prompt
 from report.models.text.segments import Crossing, align, ordinary_tokens, segmented
 from tests.inputs.filled import with_filler
 from tests.models import tiny_tokenizers as kinds
 from tests.models.text.test_tokens import with_tokenizer
 
+PAIRS = "./ /W ab".split()
 QUESTIONS = [
     "Who lit the lamp?",
     "Who 👨‍👩‍👧 lit 😀 the 🇫🇷 lamp 灯?",
@@ -30,12 +27,7 @@ def loaded(request):
 
 def merging():
     """Characters are tokens, but for "./", "/W" and "ab", which are one."""
-    alphabet = sorted(set("The lamp.\nWhoit?/abQusn:Aw"))
-    merges = [(".", "/"), ("/", "W"), ("a", "b")]
-    vocabulary = {token: i for i, token in enumerate([*alphabet, *("".join(m) for m in merges)])}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
-    tokenizer.decoder = decoders.Fuse()
-    return with_tokenizer(PreTrainedTokenizerFast(tokenizer_object=tokenizer))
+    return with_tokenizer(kinds.characters("The lamp.\nWhoit?/abQusn:Aw", *PAIRS))
 
 
 def condition(*texts, names=("system", "filler", "question")):
@@ -143,24 +135,6 @@ def test_alignment_goes_by_place_where_a_merge_shifts_the_count():
 def test_a_replaced_segment_has_no_counterpart_even_where_letters_agree():
     one, other = condition("lamp", "aaa", "Who?"), condition("lamp", "aaT", "Who?")
     assert align(one, other) == [0, 1, 2, 3, -1, -1, -1, 7, 8, 9, 10]
-
-
-def test_alignment_of_random_conditions_pairs_equal_tokens_of_equal_segments(loaded):
-    rng = random.Random(4)
-    for _ in range(40):
-        texts = ["".join(rng.choices("a /.\nlé😀ש", k=rng.randint(1, 9))) for _ in range(3)]
-        segments = Segment("system", "a lamp" + texts[0]), Segment("question", texts[1])
-        base = Condition("b", "b", segments)
-        other = base.inserted(Segment("filler", texts[2]), "question", "f", "f")
-        one, two = segmented(loaded, base.segments), segmented(loaded, other.segments)
-        found = align(one, two)
-        paired = [(a, b) for a, b in enumerate(found) if b >= 0]
-        assert [b for _, b in paired] == sorted({b for _, b in paired})
-        for a, b in paired:
-            assert one.token_ids[a] == two.token_ids[b]
-            assert one.segment[a] == two.segment[b] != "filler"
-        unpaired = [token for token, counterpart in enumerate(found) if counterpart < 0]
-        assert len(unpaired) <= 4, "only around the boundary"
 
 
 def test_ordinary_tokens_are_words_of_the_vocabulary(loaded):
