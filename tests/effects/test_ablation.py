@@ -11,11 +11,10 @@ from report.effects import replay
 from report.effects.ablation import ablation
 from report.effects.asked import Asked
 from report.effects.replacing import means, of_text, zeros
-from report.errors import ReportError
 from report.families.verify import in_float64
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.structure import structure
-from tests.effects.asking import BOTH_WAYS, PREDICTING, TOKENS, entering, in_both, loaded, text
+from tests.effects.asking import PREDICTING, TOKENS, entering, in_both, loaded, text
 
 ASKED = [Asked(-1, 5, 7), Asked(9, 4)]
 
@@ -115,14 +114,6 @@ def test_mean_and_resampled_contexts_are_those_of_plain_loops(name):
         require_equal(found, model.model, text(), other, 1e-10)
 
 
-def test_resampling_from_the_text_itself_changes_nothing():
-    with in_float64():
-        model = loaded("gemma2")
-        found = ablation(model, text(), ASKED, of_text(model, text()), loss=True)
-    assert np.abs(found.drop).max() < 1e-12
-    assert np.abs(found.log_probability_drop).max() < 1e-12
-
-
 def test_batches_of_any_size_give_the_same(monkeypatch):
     with in_float64():
         model, done = loaded("bloom"), []
@@ -148,30 +139,3 @@ def test_layers_before_the_ablated_one_are_not_computed():
     assert found.log_probability_drop is None and found.loss_rise is None
     only = ablation(model, text(), loss=True)
     assert only.drop.shape == (0, 3, 4) and only.log_probability_drop.shape == (3, 4, TOKENS - 1)
-
-
-def test_the_model_is_left_as_it_was():
-    model = loaded("falcon/alibi").model
-    before = entering(model, [], text())[1]
-    ablation(loaded("falcon/alibi"), text(), ASKED)
-    kept = loaded("falcon/alibi")
-    kept.model = model
-    ablation(kept, text(), ASKED)
-    assert torch.equal(entering(model, [], text())[1], before)
-    for one in model.modules():
-        assert "forward" not in one.__dict__
-        assert not one._forward_pre_hooks and not one._forward_hooks
-
-
-def test_what_does_not_fit_is_refused_by_name():
-    model = loaded("llama")
-    with pytest.raises(ReportError, match="resampled from has 10 tokens, the text itself has 24"):
-        ablation(model, text(), ASKED, of_text(model, text()[:10]))
-    with pytest.raises(ReportError, match="layer 0: the replacement is of a model with other"):
-        ablation(model, text(), ASKED, zeros(loaded("deepseek_v3")))
-    with pytest.raises(ReportError, match="no text of the corpus has two tokens"):
-        means(model, [[5]])
-    with pytest.raises(ReportError, match="no logit is asked about"):
-        ablation(model, text())
-    with pytest.raises(ReportError, match=BOTH_WAYS):
-        ablation(loaded("bert/encoder"), text(), ASKED)

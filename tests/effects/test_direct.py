@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from report.effects import anatomy as parts_of
 from report.effects import direct
 from report.effects.anatomy import anatomy
 from report.effects.asked import Asked
@@ -15,7 +14,7 @@ from report.effects.direct import direct_effects
 from report.errors import ReportError
 from report.families.verify import in_float64
 from report.models.attention.structure import structure
-from tests.effects.asking import REFUSED, TOLD_APART, entering, in_both, loaded, text
+from tests.effects.asking import APART, entering, in_both, loaded, text
 
 ASKED = [Asked(-1, 5), Asked(-1, 7, 9), Asked(10, 4, "mean"), Asked(0, 4)]
 
@@ -26,7 +25,7 @@ def logits_asked(logits):
     return np.array([float(row) for row in [*rows, logits[0, 4]]])
 
 
-@in_both(TOLD_APART)
+@in_both(APART)
 def test_they_sum_to_the_models_own_logits(name, double):
     most = 1e-10 if double else 1e-4
     with in_float64() if double else nullcontext():
@@ -39,12 +38,6 @@ def test_they_sum_to_the_models_own_logits(name, double):
     assert found.off <= most
     assert found.heads.shape == (4, 3, 4)
     assert np.abs(found.heads).min() > 0
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_models_whose_parts_cannot_be_told_apart_are_refused_by_name(name):
-    with pytest.raises(ReportError, match=REFUSED[name]):
-        direct_effects(loaded(name), text(), ASKED)
 
 
 NORMS = {
@@ -148,49 +141,3 @@ def test_a_model_whose_weights_change_is_looked_at_again():
         structure(model.model)[0].attention.v_proj.bias.mul_(2)
     after = anatomy(model)
     assert torch.equal(after.layers[0].value_bias, 2 * before.layers[0].value_bias)
-
-
-def test_a_model_loaded_in_part_is_refused():
-    model = loaded("llama")
-    model.partial = object()
-    with pytest.raises(ReportError, match="loaded in part"):
-        direct_effects(model, text(), ASKED)
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ([], "no logit is asked about"),
-        ([Asked(24, 5)], "position 24 is asked about, the text has 24 tokens"),
-        ([Asked(-25, 5)], "position -25"),
-        ([Asked(0, 99)], "token 99 is asked about, the model's output has the tokens 0 to 98"),
-        ([Asked(0, 5, -1)], "token -1"),
-        ([Asked(0, 5, "median")], "token 'median'"),
-    ],
-)
-def test_what_is_not_there_cannot_be_asked_about(asked, said):
-    with pytest.raises(ReportError, match=said):
-        direct_effects(loaded("llama"), text(), asked)
-
-
-def test_the_model_is_left_as_it_was():
-    model = loaded("gpt_oss")
-    _, before = entering(model.model, [], text())
-    model.model.train()
-    direct_effects(model, text(), ASKED)
-    assert all(module.training for module in model.model.modules())
-    model.model.eval()
-    _, after = entering(model.model, [], text())
-    assert torch.equal(before, after)
-    for module in model.model.modules():
-        assert not module._forward_pre_hooks and not module._forward_hooks
-
-
-def test_parts_are_found_once_a_model(monkeypatch):
-    calls = []
-    found = parts_of._found
-    monkeypatch.setattr(parts_of, "_found", lambda *given: calls.append(1) or found(*given))
-    model = loaded("llama")
-    for _ in range(3):
-        direct_effects(model, text(), ASKED)
-    assert len(calls) == 1

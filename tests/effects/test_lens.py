@@ -10,15 +10,14 @@ from report.effects.asked import Asked
 from report.effects.direct import direct_effects
 from report.effects.replay import logits_from
 from report.effects.sentence import logit_lens, states_of
-from report.errors import ReportError
 from report.families.verify import in_float64
 from report.models.attention.structure import structure
-from tests.effects.asking import PREDICTING, REFUSED, TOLD_APART, entering, in_both, loaded, text
+from tests.effects.asking import APART, PREDICTING, entering, in_both, loaded, text
 
 ROWS = [0, 9, 23]
 
 
-@in_both(TOLD_APART)
+@in_both(APART)
 def test_the_last_state_gives_the_models_own_logits(name, double):
     most = 1e-10 if double else 1e-4
     with in_float64() if double else nullcontext():
@@ -85,17 +84,3 @@ def test_a_state_has_its_own_scale():
     first = states_of(model, text(), [23])[0]
     lens = float(logits_from(model.model, first)[0, 5])
     assert abs(lens - direct.embedding[0]) > 0.1
-
-
-def test_models_with_a_norm_after_each_sum_are_refused():
-    with pytest.raises(ReportError, match=REFUSED["opt/norm-after"]):
-        logit_lens(loaded("opt/norm-after"), text(), [-1])
-
-
-def test_positions_and_tokens_that_are_not_there_are_refused():
-    with pytest.raises(ReportError, match="position 24"):
-        logit_lens(loaded("llama"), text(), [24])
-    with pytest.raises(ReportError, match="token 99"):
-        logit_lens(loaded("llama"), text(), [0], [[99]])
-    with pytest.raises(ReportError, match="no logit"):
-        logit_lens(loaded("llama"), text(), [])

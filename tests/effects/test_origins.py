@@ -8,23 +8,12 @@ import torch
 
 from report.effects.origins import origins
 from report.effects.parts import Part
-from report.errors import ReportError
 from report.families.verify import in_float64
 from report.models.attention.structure import structure
-from tests.effects.asking import REFUSED, TOLD_APART, entering, in_both, loaded, text
+from tests.effects.asking import APART, entering, in_both, loaded, text
 from tests.models.recording import DenseRecorder
 
-SCORES_ONLY = "show no more than their scores"
-NOT_LINEAR = "as where they are clipped"
-NO_ORIGINS = {
-    "codegen": SCORES_ONLY,
-    "gpt_neo": SCORES_ONLY,
-    "gptj": SCORES_ONLY,
-    "xglm": SCORES_ONLY,
-    "mpt/clipped": NOT_LINEAR,
-    "bert/decoder": REFUSED["bert/decoder"],
-}
-TOLD = [name for name in TOLD_APART if name not in NO_ORIGINS]
+WITH_ORIGINS = [name for name in APART if name not in ("gptj", "xglm", "mpt/clipped")]
 
 
 def scores_of(model, token_ids, layer):
@@ -38,7 +27,7 @@ def scores_of(model, token_ids, layer):
     return score(recorder.factors[layer]).double().numpy()
 
 
-@in_both(TOLD)
+@in_both(WITH_ORIGINS)
 def test_pairs_sum_to_the_score(name, double):
     most = 1e-10 if double else 1e-3
     with in_float64() if double else nullcontext():
@@ -57,12 +46,6 @@ def test_pairs_sum_to_the_score(name, double):
         np.testing.assert_allclose(by_query, found.pairs(target).sum(1), rtol=0, atol=most)
         np.testing.assert_allclose(by_key, found.pairs(target).sum(0), rtol=0, atol=most)
     assert np.abs(found.query[:-1]).max(1).min() > 0 or "bias" not in name
-
-
-@pytest.mark.parametrize("name", NO_ORIGINS)
-def test_what_cannot_be_told_is_refused_by_name(name):
-    with pytest.raises(ReportError, match=NO_ORIGINS[name]):
-        origins(loaded(name), text(), 1, 0)
 
 
 @pytest.mark.parametrize("name", ["llama/default", "qwen3"])
@@ -123,20 +106,3 @@ def test_windows_leave_out_what_is_not_seen():
     assert found.targets == range(17, 24)
     with pytest.raises(ValueError, match="3 is not in range"):
         found.pairs(3)
-
-
-def test_what_is_not_there_is_refused_by_name():
-    with pytest.raises(ReportError, match="layer 3, head 0"):
-        origins(loaded("llama"), text(), 3, 0)
-    with pytest.raises(ReportError, match="position 24"):
-        origins(loaded("llama"), text(), 1, 0, 24)
-
-
-def test_the_model_is_left_as_it_was():
-    model = loaded("stablelm/qk-layernorm")
-    _, before = entering(model.model, [], text())
-    origins(model, text(), 1, 0)
-    assert torch.equal(entering(model.model, [], text())[1], before)
-    for one in model.model.modules():
-        assert "forward" not in one.__dict__
-        assert not one._forward_pre_hooks and not one._forward_hooks

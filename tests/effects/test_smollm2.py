@@ -7,10 +7,6 @@ from report import files
 from report.datasets.read.study import open_study
 from report.datasets.write.folder import write_folder
 from report.effects import sentence as of_one
-from report.effects.asked import Asked
-from report.effects.origins import origins
-from report.effects.sentence import by_target, logit_lens
-from report.effects.writes import writes
 from report.inputs.predictions import Prompt
 from report.kinds.prediction import measure as kind
 from report.kinds.prediction.findings import PredictionFindings
@@ -84,43 +80,3 @@ def test_what_is_said_of_it(data):
     assert "John" in seen.suppressed
     assert find.lowers(find.strongest)
     assert find.rise().before is not None
-
-
-def test_it_settles_on_mary_late(smollm2):
-    model, ids, mary, john = smollm2
-    found = logit_lens(model, ids, [-1], [(mary, john)])
-    assert found.tokens.shape == (61, 1, 5)
-    assert found.tokens[-1, 0, 0] == mary
-    assert found.ranks[-1, 0, 0] == 0 < found.ranks[20, 0, 0]
-    above = found.asked[-1, 0, 0] - found.asked[-1, 0, 1]
-    assert above == pytest.approx(6.1, abs=0.05)
-
-
-def test_it_does_not_name_john_because_it_was_said_twice(smollm2):
-    """What the strongest head adds to " Mary" over " John" comes of the second " John"."""
-    model, ids, mary, john = smollm2
-    found = by_target(model, ids, [Asked(-1, mary, john)])
-    second = max(place for place, token in enumerate(ids) if token == john)
-    assert second > ids.index(john)
-    assert int(found.effects[0, 23, 3].argmax()) == second
-    assert found.effects[0, 23, 3, second] > 0.9 * found.direct.heads[0, 23, 3]
-
-
-def test_a_head_suppresses_the_name_it_reads(smollm2):
-    """L23H3, which keeps the model from saying John once more."""
-    model, ids, mary, john = smollm2
-    found = writes(model, ids, 23, 3)
-    second = max(place for place, token in enumerate(ids) if token == john)
-    assert int(found.probability[1:].argmax()) + 1 == second
-    assert found.suppressed[second, 0] == john
-    assert found.suppressed[ids.index(mary), 0] == mary
-
-
-def test_a_score_is_the_sum_of_its_320_origins(smollm2):
-    """In its last layer: large parts that cancel leave float32 fewer digits."""
-    model, ids, *_ = smollm2
-    found = origins(model, ids, 29, 1)
-    assert len(found.parts) == 2 + 29 * 11
-    total = found.by_key.sum(0) + found.position
-    np.testing.assert_allclose(total, found.score, rtol=0, atol=1e-4)
-    assert np.abs(found.by_key).max() > 0.1

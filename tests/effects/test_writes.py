@@ -7,13 +7,12 @@ import torch
 from report.effects.asked import Asked
 from report.effects.sentence import by_target
 from report.effects.writes import SHOWN, writes
-from report.errors import ReportError
 from report.families.verify import in_float64
 from report.models.attention.structure import structure
-from tests.effects.asking import REFUSED, TOLD_APART, entering, loaded, text
+from tests.effects.asking import APART, entering, loaded, text
 
 
-@pytest.mark.parametrize("name", TOLD_APART)
+@pytest.mark.parametrize("name", APART)
 def test_times_the_probability_it_is_the_direct_effect_by_target(name):
     with in_float64():
         model = loaded(name)
@@ -55,15 +54,3 @@ def test_each_logit_is_what_a_plain_loop_makes_of_it():
             np.testing.assert_allclose(found.promoted_by[place], logits[order[:SHOWN]], atol=1e-10)
             down = logits[order[::-1][:SHOWN]]
             np.testing.assert_allclose(found.suppressed_by[place], down, atol=1e-10)
-
-
-def test_what_is_not_there_is_refused_by_name():
-    model = loaded("llama")
-    with pytest.raises(ReportError, match="layer 3, head 0 is asked about; the model has layers 0"):
-        writes(model, text(), 3, 0)
-    with pytest.raises(ReportError, match="layer 0, head 4"):
-        writes(model, text(), 0, 4)
-    with pytest.raises(ReportError, match="token 9 is to be read at token 8"):
-        writes(model, text(), 0, 0, 8, [9])
-    with pytest.raises(ReportError, match=REFUSED["bert/decoder"]):
-        writes(loaded("bert/decoder"), text(), 0, 0)
