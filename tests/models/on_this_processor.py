@@ -12,27 +12,14 @@ number, and per dtype the largest difference as a fraction of what rounding expl
 import json
 import os
 import sys
-from contextlib import nullcontext
 
 import numpy as np
 import torch
 
 from report.families import verify
-from report.families.verify import in_float64
 from report.measurements.decomposition import Factors
-from report.measurements.precision import summed_by, tolerance
-from report.models.attention.capture import attached
+from report.measurements.precision import tolerance
 from report.models.attention.kernel import streaming_attention
-from tests.models.falcon_reference import reference
-from tests.models.recording import (
-    DenseRecorder,
-    largest_difference,
-    largest_score,
-    plain,
-    probabilities,
-    some_tokens,
-)
-from tests.tiny_falcon import random_falcon
 
 MODELS = ("llama/default", "falcon/alibi")
 """One through the attention interface, with rotation, and one by a forward of ours, with ALiBi."""
@@ -50,17 +37,6 @@ def against_transformers(dtype):
         worst = max(verify.differences(name, dtype=dtype).values())
         found.append(worst / verify.limit(name, dtype))
     return found
-
-
-def against_loops(dtype):
-    """The same of a Falcon from loops in float64 that know no torch."""
-    with in_float64() if dtype == torch.float64 else nullcontext():
-        model, token_ids, recorder = random_falcon(), some_tokens(27), DenseRecorder()
-        with attached(model, recorder):
-            plain(model, token_ids)
-        truth = [[head.probability for head in row] for row in reference(model, token_ids).layers]
-        off = largest_difference(probabilities(recorder), truth)
-        return off / tolerance(summed_by([model], 27), largest_score(recorder), dtype)
 
 
 def of_the_kernel(dtype):
@@ -81,9 +57,7 @@ def of_the_kernel(dtype):
 def measured(threads):
     torch.set_num_threads(threads)
     ratios = {
-        str(dtype).removeprefix("torch."): max(
-            *against_transformers(dtype), against_loops(dtype), of_the_kernel(dtype)
-        )
+        str(dtype).removeprefix("torch."): max(*against_transformers(dtype), of_the_kernel(dtype))
         for dtype in verify.DTYPES
     }
     used = torch.backends.cpu.get_cpu_capability(), torch.get_num_threads()

@@ -2,13 +2,11 @@
 
 import copy
 
-import numpy as np
 import torch
 
 from report.measurements import decomposition
 from report.measurements.decomposition import Scores
 from report.measurements.precision import summed_by
-from report.models.attention.capture import attached
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
 from tests.close import require_close
@@ -37,12 +35,6 @@ class KernelRecorder(Recorder):
     def attention(self, layer, factors, value):
         """See `Recorder`."""
         return streaming_attention(factors, value, lambda *_: None, layer)
-
-
-def through_kernel(model, token_ids):
-    """The logits [T, vocabulary] of a measured model."""
-    with attached(model, KernelRecorder()):
-        return plain(model, token_ids).logits[0]
 
 
 def recorded(model, token_ids, forward_of):
@@ -105,24 +97,11 @@ def with_doubled(model, token_ids, name):
             hook.remove()
 
 
-def relative_difference(found, expected):
-    """Largest difference of two tensors, as a fraction of the largest value expected."""
-    return float((found - expected).abs().max() / expected.abs().max())
-
-
 def eager(model):
     """A copy of the model that computes attention in plain steps, and returns it when asked."""
     twin = copy.deepcopy(model)
     twin.config._attn_implementation = "eager"
     return twin
-
-
-def largest_difference(found, expected):
-    """Of two lists of tensors or arrays, one a layer; lists of different lengths are an error."""
-    return max(
-        float(np.abs(np.asarray(one, np.float64) - np.asarray(other, np.float64)).max())
-        for one, other in zip(found, expected, strict=True)
-    )
 
 
 def probabilities(recorder):
