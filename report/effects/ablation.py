@@ -161,14 +161,10 @@ def _layer(model, layer, state, replacement, reading):
     length = len(state)
     for heads in torch.arange(part.heads).split(max(1, TOKENS // length)):
         states = state[None].expand(len(heads), -1, -1)
-        hook = part.output_projection.register_forward_pre_hook(
-            _replacing(heads, replacement.of(layer), part.heads)
-        )
-        try:
-            with entering(model, layer, states):
-                last = last_states(model, reading.token_ids, len(heads))
-        finally:
-            hook.remove()
+        replaced = _replacing(heads, replacement.of(layer), part.heads)
+        hook = part.output_projection.register_forward_pre_hook(replaced)
+        with hook, entering(model, layer, states):
+            last = last_states(model, reading.token_ids, len(heads))
         found.append(reading.of(last))
     return tuple(map(torch.cat, zip(*found, strict=True)))
 

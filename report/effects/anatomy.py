@@ -142,7 +142,7 @@ def _found(model: PreTrainedModel, token_ids: list[int]) -> Anatomy:
     ]
     last = states[len(parts) - 1, ""]
     norm = found.final_norm(model, [part.module for part in parts], last, token_ids)
-    shape = shape_of(norm, last)
+    shape = shape_of(norm, last[0])
     with torch.no_grad():
         normed = norm(last[None])[0]
     shape.frozen(last, normed, "the last norm")
@@ -160,7 +160,7 @@ def _layer(index, part, states, value_bias, sink):
     entered, left = states["in", index].double(), states[index, ""].double()
     after, shape = own[part.output_projection], None
     if part.norm_after is not None:
-        shape = shape_of(part.norm_after, after)
+        shape = shape_of(part.norm_after, after[0])
         shape.frozen(after, own[part.norm_after], f"layer {index}: the norm after the attention")
         after = own[part.norm_after]
     if after.shape != entered.shape:

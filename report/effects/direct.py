@@ -7,7 +7,7 @@ logit. That is checked on every text. What a part changes by way of later layers
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -233,5 +233,4 @@ def _checked(found: Direct, run: Directed, length: int) -> Direct:
             f"direct effects do not sum to the logit: they are off by {off:.3g}, allowed is "
             f"{most:.3g}; measure in float32, or report the architecture"
         )
-    values = {name: getattr(found, name) for name in found.__dataclass_fields__}
-    return Direct(**values | {"off": off})
+    return replace(found, off=off)

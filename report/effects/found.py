@@ -8,6 +8,7 @@ from report.effects.passing import RowRecorder, kept, logits_of
 from report.errors import ReportError
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
+from report.models.attention.modes import hooked
 from report.models.attention.probe import architecture, text_config
 from report.models.attention.structure import LayerStructure
 
@@ -91,7 +92,6 @@ def value_biases(
 
     returns: (a layer each: float [heads * value_dim], None if all 0; the layers with sinks)
     """
-    hooks = []
 
     def nothing(_, args, kwargs):
         if args:
@@ -100,14 +100,9 @@ def value_biases(
 
     recorder = RowRecorder([0])
     contexts = {index: (part.output_projection, "in") for index, part in enumerate(parts)}
-    try:
-        for part in parts:
-            hooks.append(part.attention.register_forward_pre_hook(nothing, with_kwargs=True))
-        with attached(model, recorder), kept(contexts, len(token_ids), [0]) as found:
-            logits_of(model, token_ids)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    hooks = [one.attention.register_forward_pre_hook(nothing, with_kwargs=True) for one in parts]
+    with hooked(hooks), attached(model, recorder), kept(contexts, len(token_ids), [0]) as found:
+        logits_of(model, token_ids)
     biases = []
     for index, part in enumerate(parts):
         bias, value = found[index][0], recorder.values[index]

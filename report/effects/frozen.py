@@ -17,8 +17,8 @@ from report.measurements.precision import tolerance
 class NormShape:
     """What a norm does besides scaling.
 
-    gain: float [size], up to a constant, which the measured scale makes up for
-    shift: float [size], what it makes of zeros
+    gain: float64 [..., size], up to a constant, which the measured scale makes up for
+    shift: float [..., size], what it makes of zeros
     centred: whether it takes away the mean first
     """
 
@@ -29,17 +29,21 @@ class NormShape:
     def frozen(self, before: torch.Tensor, after: torch.Tensor, what: str) -> "Frozen":
         """The norm with the scale it had for each row.
 
-        before, after: float [rows, size], what entered and what left it
+        before, after: float [..., size], what entered and what left it
         what: the norm's name, for the message
         raises: ReportError if it does something else besides
         """
-        wide = before.double()
-        given = self.gain.double() * centre(wide, self.centred)
+        given = self.gain * centre(before.double(), self.centred)
         left = after.double() - self.shift.double()
-        scale = (left * given).sum(-1) / (given * given).sum(-1)
+        scale = (left * given).sum(-1, keepdim=True) / (given * given).sum(-1, keepdim=True)
         size = max(float(left.abs().max()), float(self.shift.abs().max()))
-        _require_norm(scale[:, None] * given - left, size, before.dtype, what)
-        return Frozen(scale[:, None] * self.gain.double(), self.shift.double(), self.centred)
+        off = scale * given - left
+        if not float(off.abs().max()) <= tolerance(2 * off.shape[-1], size, before.dtype):
+            raise ReportError(
+                f"{what} is no norm that multiplies what it gets by one number a token and one a "
+                "dimension, so what it gets cannot be shared out; this effect is not measured"
+            )
+        return Frozen(scale * self.gain, self.shift.double(), self.centred)
 
 
 @dataclass(frozen=True)
@@ -67,43 +71,13 @@ def centre(values: torch.Tensor, centred: bool = True) -> torch.Tensor:
 def shape_of(norm: nn.Module, like: torch.Tensor) -> NormShape:
     """What a norm does, found by asking it, as norms differ: some multiply by 1 + weight.
 
-    like: float [..., size], of the size and dtype that it takes
+    like: float [..., size], of the shape and dtype that it takes; norms of queries and keys may
+        have other gains for every head
     """
-    with torch.no_grad():
-        shift = norm(torch.zeros_like(like.flatten(0, -2)[:1]))[0]
-        signs = torch.ones_like(like.flatten(0, -2)[:1])
-        signs[:, ::2] = -1
-        once, moved = norm(signs)[0], norm(signs + 3)[0]
-    size = float((once - shift).abs().max())
-    centred = float((moved - once).abs().max()) < 1e-2 * size
-    return NormShape((once - shift) / centre(signs[0], centred), shift, centred)
-
-
-def frozen_at(norm: nn.Module, before: torch.Tensor, after: torch.Tensor, what: str) -> Frozen:
-    """A norm with the scale it had for each row, asked in the shape that it is used in.
-
-    Norms of queries and keys may have other gains for every head.
-    before, after: float [..., size], what entered and what left it
-    what: the norm's name, for the message
-    raises: ReportError if it does something else besides
-    """
-    signs = torch.ones_like(before)
+    signs = torch.ones_like(like)
     signs[..., ::2] = -1
     with torch.no_grad():
-        shift, once, moved = (norm(given) for given in (torch.zeros_like(before), signs, signs + 3))
+        shift, once, moved = (norm(given) for given in (torch.zeros_like(like), signs, signs + 3))
     size = float((once - shift).abs().max())
     centred = float((moved - once).abs().max()) < 1e-2 * size
-    gain = (once - shift).double() / centre(signs.double(), centred)
-    wide, left = gain * centre(before.double(), centred), after.double() - shift.double()
-    scale = (left * wide).sum(-1, keepdim=True) / (wide * wide).sum(-1, keepdim=True)
-    size = max(float(left.abs().max()), float(shift.abs().max()))
-    _require_norm(scale * wide - left, size, before.dtype, what)
-    return Frozen(scale * gain, shift.double(), centred)
-
-
-def _require_norm(off, size, dtype, what):
-    if not float(off.abs().max()) <= tolerance(2 * off.shape[-1], size, dtype):
-        raise ReportError(
-            f"{what} is no norm that multiplies what it gets by one number a token and one a "
-            "dimension, so what it gets cannot be shared out; this effect is not measured"
-        )
+    return NormShape((once - shift).double() / centre(signs.double(), centred), shift, centred)

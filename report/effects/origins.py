@@ -20,7 +20,7 @@ import torch
 
 from report.effects.anatomy import anatomy
 from report.effects.asked import Asked, rows_of
-from report.effects.frozen import frozen_at
+from report.effects.frozen import shape_of
 from report.effects.parts import Part, parts_before
 from report.effects.replay import entering, gives_tuples
 from report.effects.writes import require_head
@@ -29,7 +29,7 @@ from report.measurements.decomposition import score
 from report.measurements.factors import Factors, Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
-from report.models.attention.modes import run_base
+from report.models.attention.modes import hooked, run_base
 from report.models.attention.probe import architecture
 from report.models.attention.recorder import Recorder
 from report.models.attention.structure import structure
@@ -164,7 +164,7 @@ def _asking(loaded, token_ids, layer) -> Iterator:
         with ExitStack() as undo:
             undo.enter_context(entering(model, layer, state[None]))
             hook = module.register_forward_pre_hook(_instead(state[None]), with_kwargs=True)
-            undo.callback(hook.remove)
+            undo.enter_context(hook)
             undo.enter_context(_frozen(norms) if frozen else _watching(module, norms))
             try:
                 run_base(model, list(token_ids))
@@ -193,37 +193,28 @@ def _watching(module, norms):
         for one in module.modules()
         if "norm" in type(one).__name__.lower() and not list(one.children())
     ]
-    seen, hooks = {}, []
+    seen = {}
 
     def keep(one, args, output):
         seen.setdefault(one, (args[0].detach().clone(), output.detach().clone()))
 
     try:
-        hooks += [one.register_forward_hook(keep) for one in inner]
-        yield
+        with hooked([one.register_forward_hook(keep) for one in inner]):
+            yield
     finally:
-        for hook in hooks:
-            hook.remove()
         names = {one: name for name, one in module.named_modules()}
         for one, (before, after) in seen.items():
-            norms[one] = frozen_at(one, before, after, f"the norm '{names[one]}'")
+            norms[one] = shape_of(one, before).frozen(before, after, f"the norm '{names[one]}'")
 
 
-@contextmanager
 def _frozen(norms):
     """Within the context, norms have the scales that they had."""
-    hooks = []
 
     def replace(one, args, _):
         frozen = norms[one]
         return (frozen.part(args[0]) + frozen.shift).to(args[0].dtype)
 
-    try:
-        hooks += [one.register_forward_hook(replace) for one in norms]
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
+    return hooked([one.register_forward_hook(replace) for one in norms])
 
 
 def _told_apart(model, layer, factors):

@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from report.measurements.block import Block
 from report.measurements.factors import Factors, Scores
 from report.models.attention.kernel import streaming_attention
-from report.models.attention.modes import evaluating, unchanged
+from report.models.attention.modes import evaluating, hooked, unchanged
 from report.models.attention.recorder import Recorder
 from report.models.attention.running import require_sound_logits
 
@@ -57,17 +57,14 @@ def kept(
     def leaving(name, _, __, output):
         store(name, output)
 
-    try:
-        for name, (module, side) in wanted.items():
-            if side == "in":
-                hook = partial(entering, name)
-                hooks.append(module.register_forward_pre_hook(hook, with_kwargs=True))
-            else:
-                hooks.append(module.register_forward_hook(partial(leaving, name)))
+    for name, (module, side) in wanted.items():
+        if side == "in":
+            hook = partial(entering, name)
+            hooks.append(module.register_forward_pre_hook(hook, with_kwargs=True))
+        else:
+            hooks.append(module.register_forward_hook(partial(leaving, name)))
+    with hooked(hooks):
         yield states
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 class RowRecorder(Recorder):

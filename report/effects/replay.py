@@ -4,14 +4,14 @@ Layers that are left out hand on the states that they are told to; everything el
 own, so masks, positions, multipliers and caps are what they always are.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from weakref import WeakKeyDictionary
 
 import torch
 from transformers import PreTrainedModel
 
-from report.models.attention.modes import evaluating, run_base, unchanged
+from report.models.attention.modes import evaluating, forwards, run_base, unchanged
 from report.models.attention.structure import structure
 
 _TUPLES = WeakKeyDictionary()
@@ -19,24 +19,17 @@ NUMBERS = 2**25
 """Logits that are computed at once, at most: 128 MB."""
 
 
-@contextmanager
-def entering(model: PreTrainedModel, layer: int, states: torch.Tensor) -> Iterator[None]:
+def entering(
+    model: PreTrainedModel, layer: int, states: torch.Tensor
+) -> AbstractContextManager[None]:
     """Within the context, `states` enter a layer, and the layers before it are not computed.
 
     layer: its index; the number of layers stands for what comes after the last
     states: float [texts, T, hidden_size]; into layer 0 go the model's own embeddings
     """
-    before, as_tuple = [], gives_tuples(model)
-    try:
-        for part in structure(model)[:layer]:
-            before.append((part.module, part.module.__dict__.get("forward")))
-            part.module.forward = _handing_on(states, as_tuple)
-        yield
-    finally:
-        for module, forward in before:
-            module.__dict__.pop("forward", None)  # the method of the class is visible again
-            if forward is not None:
-                module.forward = forward
+    output = (states, None) if gives_tuples(model) else states
+    before = structure(model)[:layer]
+    return forwards({part.module: lambda *_, **__: output for part in before})
 
 
 def logits_from(model: PreTrainedModel, states: torch.Tensor) -> torch.Tensor:
@@ -64,13 +57,10 @@ def last_states(model: PreTrainedModel, token_ids: Sequence[int], texts: int) ->
     ids = torch.as_tensor(token_ids, device=model.device)[None].expand(texts, -1)
     left = []
     module = structure(model)[-1].module
-    hook = module.register_forward_hook(lambda _, __, output: left.append(_first(output)))
-    try:
-        with evaluating(model), unchanged(model), torch.no_grad():
-            model.base_model(input_ids=ids, use_cache=False)
-    finally:
-        hook.remove()
-    return left[0]
+    hook = module.register_forward_hook(lambda _, __, output: left.append(output))
+    with hook, evaluating(model), unchanged(model), torch.no_grad():
+        model.base_model(input_ids=ids, use_cache=False)
+    return left[0][0] if isinstance(left[0], tuple) else left[0]
 
 
 def gives_tuples(model: PreTrainedModel) -> bool:
@@ -79,20 +69,6 @@ def gives_tuples(model: PreTrainedModel) -> bool:
         hook = structure(model)[0].module.register_forward_hook(
             lambda _, __, output: _TUPLES.__setitem__(model, isinstance(output, tuple))
         )
-        try:
-            with evaluating(model):
-                run_base(model, [0, 0])
-        finally:
-            hook.remove()
+        with hook, evaluating(model):
+            run_base(model, [0, 0])
     return _TUPLES[model]
-
-
-def _handing_on(states, as_tuple):
-    def forward(*_, **__):
-        return (states, None) if as_tuple else states
-
-    return forward
-
-
-def _first(output):
-    return output[0] if isinstance(output, tuple) else output

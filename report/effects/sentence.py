@@ -24,38 +24,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from report.effects.ablation import ablation
-from report.effects.asked import MEAN, Asked
-from report.effects.origins import Origins, origins_of_heads
-from report.effects.replacing import Replacement
-from report.effects.writes import Writes, writes_of_heads
-from report.errors import ReportError
-
-if TYPE_CHECKING:
-    from report.models.load.load import LoadedModel
-
-from typing import TYPE_CHECKING
-
 import torch
 
+from report.effects.ablation import ablation
+from report.effects.anatomy import anatomy
+from report.effects.asked import MEAN, Asked, rows_of
 from report.effects.direct import Direct, Directed, directed, effects_of
+from report.effects.origins import Origins, origins_of_heads
+from report.effects.passing import kept, logits_of
+from report.effects.replacing import Replacement
+from report.effects.replay import logits_from
 from report.effects.values import values_of
+from report.effects.writes import Writes, writes_of_heads
+from report.errors import ReportError
 from report.measurements.precision import tolerance
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
-
-from typing import TYPE_CHECKING
-
-from report.effects.anatomy import anatomy
-from report.effects.asked import rows_of
-from report.effects.passing import kept, logits_of
-from report.effects.replay import logits_from
-
-if TYPE_CHECKING:
-    from report.models.load.load import LoadedModel
-
 
 MOST_LIKELY = 5
 

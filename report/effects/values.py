@@ -55,10 +55,9 @@ def values_of(model: PreTrainedModel, tokens: int) -> Iterator[Watched]:
         if route_of(model) == "softmax":
             spy = _Spy(watched.seen, structure(model)[0].heads, tokens)
             for layer, part in enumerate(structure(model)):
-                hook = part.attention.register_forward_pre_hook(partial(spy.begin, layer))
-                undo.callback(hook.remove)
-                hook = part.attention.register_forward_hook(spy.end)
-                undo.callback(hook.remove)
+                begin = partial(spy.begin, layer)
+                undo.enter_context(part.attention.register_forward_pre_hook(begin))
+                undo.enter_context(part.attention.register_forward_hook(spy.end))
             undo.enter_context(spy)
         yield watched
 

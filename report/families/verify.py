@@ -114,7 +114,7 @@ def eager_pass(
         if alibi_twice:
             for part in parts:
                 hook = part.attention.register_forward_pre_hook(_without_alibi, with_kwargs=True)
-                undo.callback(hook.remove)
+                undo.enter_context(hook)
         spy = undo.enter_context(_Softmax(len(token_ids), parts[0].heads))
         undo.enter_context(torch.no_grad())
         ids = torch.tensor([token_ids])

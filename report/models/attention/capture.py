@@ -28,7 +28,13 @@ from report.measurements.visible import Visible
 from report.models.attention import positions, sdpa_spy, softmax_spy
 from report.models.attention.completion import Completion
 from report.models.attention.kernel import streaming_attention
-from report.models.attention.modes import evaluating, implementation, interface
+from report.models.attention.modes import (
+    evaluating,
+    forwards,
+    hooked,
+    implementation,
+    interface,
+)
 from report.models.attention.probe import architecture, text_config
 from report.models.attention.recorder import Recorder
 from report.models.attention.structure import OWN_FORWARDS, route_of, structure
@@ -55,7 +61,12 @@ def attached(
     raises: ReportError for an ALiBi factor that the model has no use for; or, while a text runs,
         for a layer with another number of heads, or a hidden state that is NaN or infinite
     """
-    parts = structure(model)
+    parts, route = structure(model), route_of(model)
+    if alibi_factor != 1 and route != "own forward":
+        raise ReportError(
+            f"alibi_factor={alibi_factor:g} is for models with ALiBi reached by a forward of ours "
+            f"({', '.join(sorted(OWN_FORWARDS))}), not for {architecture(model)}; leave it at 1"
+        )
     chosen = {index: parts[index] for index in (range(len(parts)) if layers is None else layers)}
     calls = []
     with ExitStack() as undo:
@@ -80,7 +91,8 @@ def attached(
 
         if recorder.updates is not None:
             undo.enter_context(_updates(chosen, recorder.updates))
-        undo.enter_context(_ROUTES[route_of(model)](model, chosen, attention, alibi_factor))
+        reached = _ROUTES[route](model, chosen, attention, alibi_factor=alibi_factor)
+        undo.enter_context(reached)
         yield calls
 
 
@@ -95,8 +107,7 @@ def _completion(model, chosen, recorder):
 
 
 @contextmanager
-def _through_interface(model, chosen, attention, alibi_factor):
-    _require_no_factor(model, alibi_factor)
+def _through_interface(model, chosen, attention, **_):
     index_of = {part.attention: index for index, part in chosen.items()}
     eager = model.config._attn_implementation == "eager"
     ranges = {}  # the layers of a pass share their masks: id to (mask, Visible)
@@ -202,26 +213,18 @@ def _own_forward(model, chosen, attention, alibi_factor):
         yield
 
 
-@contextmanager
-def _sdpa(model, chosen, attention, alibi_factor):
-    _require_no_factor(model, alibi_factor)
-
+def _sdpa(_, chosen, attention, **__):
     def make(part, record):
         return sdpa_spy.measured_forward(part.attention, record)
 
-    with _forwards(chosen, attention, make):
-        yield
+    return _forwards(chosen, attention, make)
 
 
-@contextmanager
-def _softmax(model, chosen, attention, alibi_factor):
-    _require_no_factor(model, alibi_factor)
-
+def _softmax(_, chosen, attention, **__):
     def make(part, record):
         return softmax_spy.measured_forward(part.attention, record, part.heads)
 
-    with _forwards(chosen, attention, make):
-        yield
+    return _forwards(chosen, attention, make)
 
 
 _ROUTES = {
@@ -232,33 +235,14 @@ _ROUTES = {
 }
 
 
-@contextmanager
 def _forwards(chosen, attention, make):
     """Replace the forward of every chosen attention module by make(part, record)."""
-    before = [(part.attention, part.attention.__dict__.get("forward")) for part in chosen.values()]
-    try:
-        for index, part in chosen.items():
-            part.attention.forward = make(part, partial(attention, index))
-        yield
-    finally:
-        for module, forward in before:
-            module.__dict__.pop("forward", None)  # the method of the class is visible again
-            if forward is not None:  # a library had wrapped the instance
-                module.forward = forward
+    made = ((part.attention, make(part, partial(attention, at))) for at, part in chosen.items())
+    return forwards(dict(made))
 
 
-def _require_no_factor(model, alibi_factor):
-    if alibi_factor != 1:
-        raise ReportError(
-            f"alibi_factor={alibi_factor:g} is for models with ALiBi reached by a forward of ours "
-            f"({', '.join(sorted(OWN_FORWARDS))}), not for {architecture(model)}; leave it at 1"
-        )
-
-
-@contextmanager
 def _updates(chosen, updates):
     """Within the context, `updates` is told of every chosen layer that is run, see `Recorder`."""
-    hooks = []
     entering = {}
 
     def remember(index, _, args, kwargs):
@@ -284,17 +268,10 @@ def _updates(chosen, updates):
         hidden_state = entering.pop(index).to(output.device)
         updates(index, hidden_state, context, output.reshape(-1, output.shape[-1]))
 
-    try:
-        for index, part in chosen.items():
-            if not part.measures_updates:
-                continue
-            hooks.append(
-                part.module.register_forward_pre_hook(partial(remember, index), with_kwargs=True)
-            )
-            hooks.append(
-                part.output_projection.register_forward_hook(partial(tell, index, part.heads))
-            )
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
+    hooks = []
+    for index, part in chosen.items():
+        if part.measures_updates:
+            enter, leave = partial(remember, index), partial(tell, index, part.heads)
+            hooks.append(part.module.register_forward_pre_hook(enter, with_kwargs=True))
+            hooks.append(part.output_projection.register_forward_hook(leave))
+    return hooked(hooks)

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 from torch.utils.weak import WeakTensorKeyDictionary
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import sdpa_mask
@@ -98,6 +99,34 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
     finally:
         for module, mode in modes:
             module.training = mode
+
+
+@contextmanager
+def hooked(hooks: list[RemovableHandle]) -> Iterator[None]:
+    """Within the context, hooks act that were registered for it."""
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextmanager
+def forwards(replaced: dict[nn.Module, Callable]) -> Iterator[None]:
+    """Within the context, modules have other forwards.
+
+    What a library had put on an instance before comes back; else the method of the class is seen.
+    """
+    before = {module: vars(module).get("forward") for module in replaced}
+    try:
+        for module, forward in replaced.items():
+            module.forward = forward
+        yield
+    finally:
+        for module, forward in before.items():
+            vars(module).pop("forward", None)
+            if forward is not None:
+                module.forward = forward
 
 
 @contextmanager

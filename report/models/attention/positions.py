@@ -26,6 +26,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from transformers import PreTrainedModel
 
 from report.measurements.precision import tolerance
+from report.models.attention.modes import hooked
 from report.models.attention.structure import structure
 
 SUMMANDS = 2**14
@@ -85,11 +86,8 @@ def watched(model: PreTrainedModel) -> Iterator[None]:
         base.register_forward_pre_hook(begin, with_kwargs=True),
         layers[0].register_forward_pre_hook(enter, with_kwargs=True),
     ]
-    try:
+    with hooked(hooks):
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def through_norm(
@@ -159,18 +157,16 @@ class _Passes:
                 modules.append(module)
 
         leaves = [module for module in self.outside if not list(module.children())]
-        with ExitStack() as hooks:
-            for module in leaves:
-                hook = module.register_forward_hook(look, with_kwargs=True)
-                hooks.callback(hook.remove)
+        with hooked([one.register_forward_hook(look, with_kwargs=True) for one in leaves]):
             return self._run(), tuple(modules)
 
     def at(self, modules, times):
         """What enters the first layer if positions count so many times."""
         with ExitStack() as hooks:
             for module in modules:
-                hook = module.register_forward_hook(lambda _, __, output: times * output)
-                hooks.callback(hook.remove)
+                hooks.enter_context(
+                    module.register_forward_hook(lambda _, __, output: times * output)
+                )
             return self._run()
 
     def frozen_at(self, modules, times=0):
@@ -185,9 +181,7 @@ class _Passes:
             return _scaled(norm, args[0], deviations[norm], biased=True)
 
         for hook, counted in ((watch, 1), (freeze, times)):
-            with ExitStack() as hooks:
-                for norm in norms:
-                    hooks.callback(norm.register_forward_hook(hook).remove)
+            with hooked([norm.register_forward_hook(hook) for norm in norms]):
                 found = self.at(modules, counted)
         return found
 
@@ -195,13 +189,11 @@ class _Passes:
         def stop(_, args, kwargs):
             raise _EnteredError(args[0] if args else kwargs["hidden_states"])
 
-        hook = self.layers[0].register_forward_pre_hook(stop, with_kwargs=True, prepend=True)
         try:
-            self.base.forward(*self.args, **self.kwargs)
+            with self.layers[0].register_forward_pre_hook(stop, with_kwargs=True, prepend=True):
+                self.base.forward(*self.args, **self.kwargs)
         except _EnteredError as entered:
             return entered.args[0]
-        finally:
-            hook.remove()
 
 
 class _EnteredError(Exception):

@@ -18,7 +18,7 @@ from transformers.initialization import no_init_weights
 from transformers.pytorch_utils import Conv1D
 
 from report.errors import ReportError
-from report.models.attention.modes import evaluating, interface, run_base
+from report.models.attention.modes import evaluating, hooked, interface, run_base
 from report.models.attention.softmax_spy import SOFTMAX
 from report.models.load.memory import is_lack_of_memory
 
@@ -161,18 +161,13 @@ class _Watch(TorchFunctionMode):
                 return error
         return ""
 
-    @contextmanager
     def _hooked(self, path, layer):
         hooks = []
         for name, module in layer.named_modules():
             entering, leaving = self._entering(path, name), self._leaving(path, name)
             hooks.append(module.register_forward_pre_hook(entering, with_kwargs=True))
             hooks.append(module.register_forward_hook(leaving))
-        try:
-            yield
-        finally:
-            for hook in hooks:
-                hook.remove()
+        return hooked(hooks)
 
     def _entering(self, path, name):
         def entering(module, args, kwargs):

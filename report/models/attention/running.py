@@ -113,13 +113,11 @@ def output_of(projection: nn.Module, run: Callable[[], Any]) -> torch.Tensor | N
         raise _StopError
 
     # Registered after the hooks of `attached`, so a recorder hears of the projection first.
-    hook = projection.register_forward_hook(stop)
     try:
-        run()
+        with projection.register_forward_hook(stop):
+            run()
     except _StopError:
         return outputs[0]
-    finally:
-        hook.remove()
     return None
 
 
