@@ -68,14 +68,23 @@ def resolve(repository: str, revision: str = "main") -> str:
     Where the hub cannot be reached but the shared cache knows the branch, the commit known there.
     raises: ReportError saying what to do, as all functions here
     """
+    info, folder = _info(repository, revision)
+    return info.sha if folder is None else folder.name
+
+
+def _info(repository, revision, **options):
+    """(what the hub says of a model, None); where it cannot be reached, (None, the folder in the
+    shared cache)."""
     with _one_sentence(repository, revision):
         try:
-            return HfApi().model_info(repository, revision=revision, timeout=TIMEOUT).sha
+            return HfApi().model_info(
+                repository, revision=revision, timeout=TIMEOUT, **options
+            ), None
         except (HTTPError, OfflineModeIsEnabled) as error:
-            cached = try_to_load_from_cache(repository, "config.json", revision=revision)
-            if _status(error) or not isinstance(cached, str):
+            cached = cached_config(repository, revision)
+            if _status(error) or cached is None:
                 raise
-            return Path(cached).parent.name
+            return None, cached.parent
 
 
 def cached_commit(repository: str, revision: str = "main", layers: int | None = None) -> str | None:
@@ -110,17 +119,9 @@ def files(repository: str, commit: str) -> dict[str, int]:
         sizes = json.loads(record.read_text("utf-8"))
         if isinstance(sizes, dict) and all(type(size) is int for size in sizes.values()):
             return sizes
-    with _one_sentence(repository, commit):
-        try:
-            info = HfApi().model_info(
-                repository, revision=commit, files_metadata=True, timeout=TIMEOUT
-            )
-        except (HTTPError, OfflineModeIsEnabled) as error:
-            cached = try_to_load_from_cache(repository, "config.json", revision=commit)
-            if _status(error) or not isinstance(cached, str):
-                raise
-            folder = Path(cached).parent
-            return {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
+    info, folder = _info(repository, commit, files_metadata=True)
+    if folder is not None:
+        return {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
     sizes = {file.rfilename: file.size or 0 for file in info.siblings}
     store.write_text(record, json.dumps(sizes, sort_keys=True))
     return sizes

@@ -126,17 +126,9 @@ def lacks_tensor(path: Path, name: str) -> ReportError:
 def files_for(tensor_files: dict[str, str], names: Sequence[str] | None = None) -> list[str]:
     """Names of the files that hold some tensors, sorted.
 
-    tensor_files: dict as `weight_map` returns it; names: tensors wanted, None for all
-    raises: ReportError if a wanted tensor is in no file
+    tensor_files: dict as `weight_map` returns it; names: tensors of it, None for all
     """
-    wanted = tensor_files if names is None else names
-    unknown = [name for name in wanted if name not in tensor_files]
-    if unknown:
-        raise ReportError(
-            f"the checkpoint has no tensor {unknown[0]!r} ({len(unknown)} of {len(wanted)} "
-            "wanted are missing); nothing is filled in with random numbers"
-        )
-    return sorted({tensor_files[name] for name in wanted})
+    return sorted({tensor_files[name] for name in (tensor_files if names is None else names)})
 
 
 def layer_of(name: str) -> int | None:
@@ -289,18 +281,16 @@ def require_numbers(path: Path) -> None:
 
 def parameters(
     folder: str | Path,
+    held: dict[str, list[int]],
     wanted: Callable[[list[str]], Iterable[str]] | None = None,
-    held: dict[str, list[int]] | None = None,
 ) -> int:
     """How many numbers a checkpoint's tensors hold.
 
+    held: dict of name -> shape, as the model has them, which may not be as they are stored
     wanted: function of the names of all tensors -> the names that count; None for all
-    held: dict of name -> shape, as the model has them, where that is not as they are stored
     raises: ReportError as `weight_files`
     """
-    names = None if wanted is None else wanted(list(weight_map(folder)))
-    weight_files(folder, names)
-    held = shapes(folder, whole=False) if held is None else held
+    weight_files(folder, None if wanted is None else wanted(list(weight_map(folder))))
     names = held if wanted is None else wanted(list(held))
     return sum(math.prod(held[name]) for name in names)
 

@@ -139,6 +139,10 @@ def _rotary(keys: Keys, partly: bool = False) -> dict[str, Any]:
     return {"head_dim": head_dim, "rope_parameters": rotation}
 
 
+def _own_rotary(keys: Keys, partly: bool = False) -> dict[str, Any]:
+    return {"rope_parameters": rope.rope_parameters(keys, _own_head_dim(keys), partly)}
+
+
 def _has(keys: Keys, name: str) -> bool:
     """Whether the first layer has a tensor."""
     return f"blk.0.{name}" in keys.file.tensors
@@ -175,6 +179,13 @@ HEAD_NORMS = {"attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_nor
 AFTER = {
     "post_attention_norm": "post_attention_layernorm",
     "post_ffw_norm": "post_feedforward_layernorm",
+}
+
+FUSED = {
+    "attn_qkv": "self_attention.query_key_value",
+    "attn_output": "self_attention.dense",
+    "ffn_up": "mlp.dense_h_to_4h",
+    "ffn_down": "mlp.dense_4h_to_h",
 }
 
 LAYOUT = "Meta AI original pth"
@@ -413,11 +424,9 @@ PHI2 = {
     "output": "lm_head",
 } | _layers(
     LAYER,
-    {
+    ATTENTION
+    | {
         "attn_norm": "input_layernorm",
-        "attn_q": "self_attn.q_proj",
-        "attn_k": "self_attn.k_proj",
-        "attn_v": "self_attn.v_proj",
         "attn_output": "self_attn.dense",
         "ffn_up": "mlp.fc1",
         "ffn_down": "mlp.fc2",
@@ -436,16 +445,7 @@ FALCON = {
     "token_embd": "transformer.word_embeddings",
     "output_norm": "transformer.ln_f",
     "output": "lm_head",
-} | _layers(
-    "transformer.h.{layer}",
-    {
-        "attn_norm": "input_layernorm",
-        "attn_qkv": "self_attention.query_key_value",
-        "attn_output": "self_attention.dense",
-        "ffn_up": "mlp.dense_h_to_4h",
-        "ffn_down": "mlp.dense_4h_to_h",
-    },
-)
+} | _layers("transformer.h.{layer}", {"attn_norm": "input_layernorm"} | FUSED)
 TWO_NORMS = _layers("transformer.h.{layer}", {"attn_norm": "ln_mlp", "attn_norm_2": "ln_attn"})
 
 
@@ -455,7 +455,6 @@ def _falcon(keys: Keys) -> Architecture:
     sizes, two = _sizes(keys), _has(keys, "attn_norm_2.weight")
     heads, groups = sizes["num_attention_heads"], sizes["num_key_value_heads"]
     newer = two or groups > 1
-    rotation = rope.rope_parameters(keys, _own_head_dim(keys))
     config = _class("falcon", "FalconForCausalLM") | {
         "num_hidden_layers": sizes["num_hidden_layers"],
         "hidden_size": sizes["hidden_size"],
@@ -470,7 +469,7 @@ def _falcon(keys: Keys) -> Architecture:
         "bias": _has(keys, "attn_qkv.bias"),
         "alibi": False,
         "layer_norm_epsilon": _epsilon(keys),
-        "rope_parameters": rotation,
+        **_own_rotary(keys),
     }
     changes = {"blk.attn_qkv": Sorted(groups, heads // groups)}
     return Architecture(keys.name, config, FALCON | (TWO_NORMS if two else {}), changes)
@@ -516,25 +515,17 @@ GPTNEOX = {
     "output": "embed_out",
 } | _layers(
     "gpt_neox.layers.{layer}",
-    NORMS
-    | {
-        "attn_qkv": "attention.query_key_value",
-        "attn_output": "attention.dense",
-        "ffn_up": "mlp.dense_h_to_4h",
-        "ffn_down": "mlp.dense_4h_to_h",
-    },
+    NORMS | FUSED | {"attn_qkv": "attention.query_key_value", "attn_output": "attention.dense"},
 )
 
 
 def _gptneox(keys: Keys) -> Architecture:
     sizes = _sizes(keys)
     sizes.pop("num_key_value_heads")
-    rotation = rope.rope_parameters(keys, _own_head_dim(keys), partly=True)
-    config = _class("gpt_neox", "GPTNeoXForCausalLM") | sizes
+    config = _class("gpt_neox", "GPTNeoXForCausalLM") | sizes | _own_rotary(keys, partly=True)
     config |= {
         "layer_norm_eps": _epsilon(keys),
         "use_parallel_residual": keys.flag("use_parallel_residual"),
-        "rope_parameters": rotation,
         "attention_bias": _has(keys, "attn_qkv.bias"),
     }
     changes = {"blk.attn_qkv": Sorted(sizes["num_attention_heads"], 1)}
@@ -546,23 +537,20 @@ BLOOM = {
     "token_embd_norm": "transformer.word_embeddings_layernorm",
     "output_norm": "transformer.ln_f",
     "output": "lm_head",
-} | _layers(
-    "transformer.h.{layer}",
-    NORMS
-    | {
-        "attn_qkv": "self_attention.query_key_value",
-        "attn_output": "self_attention.dense",
-        "ffn_up": "mlp.dense_h_to_4h",
-        "ffn_down": "mlp.dense_4h_to_h",
-    },
-)
+} | _layers("transformer.h.{layer}", NORMS | FUSED)
+
+
+def _fourfold(keys: Keys) -> dict[str, Any]:
+    """`_sizes` of a family whose layers are always four times as wide inside."""
+    sizes = _sizes(keys)
+    if sizes["intermediate_size"] != 4 * sizes["hidden_size"]:
+        raise keys.refused("feed_forward_length", f"{4 * sizes['hidden_size']}")
+    return sizes
 
 
 def _bloom(keys: Keys) -> Architecture:
-    sizes = _sizes(keys)
+    sizes = _fourfold(keys)
     heads = sizes["num_attention_heads"]
-    if sizes["intermediate_size"] != 4 * sizes["hidden_size"]:
-        raise keys.refused("feed_forward_length", f"{4 * sizes['hidden_size']}")
     _own_head_dim(keys)
     config = _class("bloom", "BloomForCausalLM") | {
         "n_layer": sizes["num_hidden_layers"],
@@ -591,13 +579,11 @@ MPT = {
 
 
 def _mpt(keys: Keys) -> Architecture:
-    sizes = _sizes(keys)
+    sizes = _fourfold(keys)
     slope = keys.number("attention.max_alibi_bias", 0.0)
     if slope <= 0 or slope != int(slope):
         raise keys.refused("attention.max_alibi_bias", "a whole number above 0, as of ALiBi")
     clip = keys.number("attention.clamp_kqv", None)
-    if sizes["intermediate_size"] != 4 * sizes["hidden_size"]:
-        raise keys.refused("feed_forward_length", f"{4 * sizes['hidden_size']}")
     if sizes["num_key_value_heads"] != sizes["num_attention_heads"]:
         raise keys.refused("attention.head_count_kv", f"{sizes['num_attention_heads']}")
     _own_head_dim(keys)
@@ -613,11 +599,9 @@ def _mpt(keys: Keys) -> Architecture:
 
 
 def _starcoder2(keys: Keys) -> Architecture:
-    rotation = rope.rope_parameters(keys, _own_head_dim(keys))
-    config = _class("starcoder2", "Starcoder2ForCausalLM") | _sizes(keys)
+    config = _class("starcoder2", "Starcoder2ForCausalLM") | _sizes(keys) | _own_rotary(keys)
     config |= {
         "norm_epsilon": _epsilon(keys),
-        "rope_parameters": rotation,
         "use_bias": _has(keys, "attn_q.bias"),
         "sliding_window": None,
     }
@@ -626,9 +610,7 @@ def _starcoder2(keys: Keys) -> Architecture:
 
 
 def _olmo2(keys: Keys) -> Architecture:
-    rotation = rope.rope_parameters(keys, _own_head_dim(keys))
-    config = _class("olmo2", "Olmo2ForCausalLM") | _sizes(keys) | _rms(keys)
-    config |= {"rope_parameters": rotation}
+    config = _class("olmo2", "Olmo2ForCausalLM") | _sizes(keys) | _rms(keys) | _own_rotary(keys)
     tensors = ENDS | _layers(LAYER, ATTENTION | GATED | AFTER | HEAD_NORMS)
     return Architecture(keys.name, config, tensors)
 
@@ -637,11 +619,9 @@ def _stablelm(keys: Keys) -> Architecture:
     """Whether a layer's two parts run side by side, its norms tell: the converter writes true where
     a checkpoint says nothing, and transformers takes false for it."""
     keys.flag("use_parallel_residual", None)
-    rotation = rope.rope_parameters(keys, _own_head_dim(keys), partly=True)
     config = _class("stablelm", "StableLmForCausalLM") | _sizes(keys)
-    config |= {
+    config |= _own_rotary(keys, partly=True) | {
         "layer_norm_eps": _epsilon(keys),
-        "rope_parameters": rotation,
         "use_parallel_residual": not _has(keys, "ffn_norm.weight"),
         "use_qkv_bias": _has(keys, "attn_q.bias"),
         "qk_layernorm": _has(keys, "attn_q_norm.weight"),
@@ -666,12 +646,8 @@ COHERE = ENDS | _layers(LAYER, {"attn_norm": "input_layernorm"} | ATTENTION | GA
 
 
 def _cohere(keys: Keys) -> Architecture:
-    rotation = rope.rope_parameters(keys, _own_head_dim(keys))
-    config = _class("cohere", "CohereForCausalLM") | _cohere_settings(keys)
-    config |= {
-        "rope_parameters": rotation,
-        "use_qk_norm": _has(keys, "attn_q_norm.weight"),
-    }
+    config = _class("cohere", "CohereForCausalLM") | _cohere_settings(keys) | _own_rotary(keys)
+    config |= {"use_qk_norm": _has(keys, "attn_q_norm.weight")}
     return Architecture(keys.name, config, COHERE | _layers(LAYER, HEAD_NORMS))
 
 

@@ -17,16 +17,18 @@ class Change(Protocol):
 
     def fits(self, shape: Shape) -> bool:
         """Whether a stored tensor of this shape can have been changed so."""
+        return True
 
     def shape(self, shape: Shape) -> Shape:
         """The model's shape of a stored one."""
+        return shape
 
     def undo(self, stored: np.ndarray) -> np.ndarray:
         """The model's numbers of stored ones, float32."""
 
 
 @dataclass(frozen=True)
-class TurnedOver:
+class TurnedOver(Change):
     """Rows of queries or keys: within each head, llama.cpp rotates neighbours, transformers rotates
     a number and the one half a head further.
 
@@ -38,30 +40,21 @@ class TurnedOver:
     def fits(self, shape: Shape) -> bool:
         return shape[0] % (2 * self.heads) == 0
 
-    def shape(self, shape: Shape) -> Shape:
-        return shape
-
     def undo(self, stored: np.ndarray) -> np.ndarray:
         pairs = stored.reshape(self.heads, -1, 2, *stored.shape[1:])
         return pairs.swapaxes(1, 2).reshape(stored.shape)
 
 
 @dataclass(frozen=True)
-class OneMore:
+class OneMore(Change):
     """A norm's weight w, which is stored as 1 + w."""
-
-    def fits(self, shape: Shape) -> bool:
-        return True
-
-    def shape(self, shape: Shape) -> Shape:
-        return shape
 
     def undo(self, stored: np.ndarray) -> np.ndarray:
         return stored - np.float32(1)
 
 
 @dataclass(frozen=True)
-class Transposed:
+class Transposed(Change):
     """The weight of a layer that transformers stores the other way round (GPT-2); not its bias."""
 
     def fits(self, shape: Shape) -> bool:
@@ -75,7 +68,7 @@ class Transposed:
 
 
 @dataclass(frozen=True)
-class Sorted:
+class Sorted(Change):
     """Queries, keys and values in one tensor: llama.cpp has all queries, then all keys, then all
     values; transformers has a group's queries, its key and its value, then the next group's.
 
@@ -87,9 +80,6 @@ class Sorted:
 
     def fits(self, shape: Shape) -> bool:
         return shape[0] % (self.groups * (self.queries + 2)) == 0
-
-    def shape(self, shape: Shape) -> Shape:
-        return shape
 
     def undo(self, stored: np.ndarray) -> np.ndarray:
         heads = self.groups * self.queries

@@ -125,20 +125,15 @@ def open_gguf(path: Path | str) -> GgufFile:
 
 
 def model_name(path: Path | str) -> str:
-    """What the model in a GGUF file is called: as the file says, else as the file is called.
+    """What the model in a GGUF file is called: as the file says, else as the file is called,
+    without the ending and the number of its part.
 
     raises: ReportError as `open_gguf`
     """
-    path = Path(path)
-    stated = open_gguf(path).values.get("general.name")
-    return (_cleaned(stated) if isinstance(stated, str) else "") or file_name(path)
-
-
-def file_name(path: Path | str) -> str:
-    """The name of a model's file, without the ending and the number of its part."""
-    name = Path(path).name
+    name, stated = Path(path).name, open_gguf(path).values.get("general.name")
     part = PART.fullmatch(name)
-    return part["name"] if part else name.removesuffix(SUFFIX)
+    called = part["name"] if part else name.removesuffix(SUFFIX)
+    return (_cleaned(stated) if isinstance(stated, str) else "") or called
 
 
 def _cleaned(text: str) -> str:

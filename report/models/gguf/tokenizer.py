@@ -13,7 +13,7 @@ forms (NFC) are a part of some of these tokenizers, which files do not mention.
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,17 +78,17 @@ class Split:
 
 
 GPT2 = Split((_bytes(True),))
+GPT2_COMPOSED = replace(GPT2, composed=True)
 DIGITS = Split((_digits(True), _bytes(True)))
+QWEN = Split((_split(QWEN2), _bytes(False)), composed=True)
+LLAMA = Split((_split(LLAMA3), _bytes(False)))
+LLAMA_WORDS = replace(LLAMA, whole_words=True, begins=True)
 
 SPLITS = {
-    "gpt-2": GPT2,
-    "phi-2": GPT2,
-    "mpt": Split((_bytes(True),), composed=True),
-    "olmo": Split((_bytes(True),), composed=True),
-    "starcoder": DIGITS,
-    "refact": DIGITS,
-    "smollm": DIGITS,
-    "command-r": Split((_digits(True), _bytes(True)), composed=True),
+    **dict.fromkeys(("gpt-2", "phi-2"), GPT2),
+    **dict.fromkeys(("mpt", "olmo"), GPT2_COMPOSED),
+    **dict.fromkeys(("starcoder", "refact", "smollm"), DIGITS),
+    "command-r": replace(DIGITS, composed=True),
     "falcon": Split(
         (
             {"type": "Punctuation", "behavior": "Contiguous"},
@@ -98,14 +98,9 @@ SPLITS = {
         )
     ),
     "bloom": Split((_split(BLOOM), _bytes(False))),
-    "qwen2": Split((_split(QWEN2), _bytes(False)), composed=True),
-    "deepseek-r1-qwen": Split((_split(QWEN2), _bytes(False)), composed=True),
-    "dbrx": Split((_split(LLAMA3), _bytes(False))),
-    "smaug-bpe": Split((_split(LLAMA3), _bytes(False))),
-    "llama3": Split((_split(LLAMA3), _bytes(False)), whole_words=True, begins=True),
-    "llama-v3": Split((_split(LLAMA3), _bytes(False)), whole_words=True, begins=True),
-    "llama-bpe": Split((_split(LLAMA3), _bytes(False)), whole_words=True, begins=True),
-    "falcon3": Split((_split(LLAMA3), _bytes(False)), whole_words=True, begins=True),
+    **dict.fromkeys(("qwen2", "deepseek-r1-qwen"), QWEN),
+    **dict.fromkeys(("dbrx", "smaug-bpe"), LLAMA),
+    **dict.fromkeys(("llama3", "llama-v3", "llama-bpe", "falcon3"), LLAMA_WORDS),
     "tekken": Split((_split(TEKKEN), _bytes(False)), whole_words=True, begins=True),
 }
 """`tokenizer.ggml.pre` -> what it means."""
@@ -252,12 +247,7 @@ def _bpe(file, tokens, types):
     return {
         "normalizer": {"type": "NFC"} if split.composed else None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": list(split.steps)},
-        "decoder": {
-            "type": "ByteLevel",
-            "add_prefix_space": False,
-            "trim_offsets": True,
-            "use_regex": True,
-        },
+        "decoder": _bytes(True),
         "model": _merging(tokens, [_pair(file, merge) for merge in stated])
         | {"ignore_merges": split.whole_words},
     }, split.begins
@@ -380,14 +370,14 @@ def _around(file, tokens, begins):
     """The special tokens that are put around every text."""
     first = _placed(file, "bos", begins)
     last = _placed(file, "eos", False)
-    pieces = [{"Sequence": {"id": "A", "type_id": 0}}]
-    numbers = [number for number in (first, last) if number is not None]
-    if first is not None:
-        pieces.insert(0, {"SpecialToken": {"id": tokens[first], "type_id": 0}})
-    if last is not None:
-        pieces.append({"SpecialToken": {"id": tokens[last], "type_id": 0}})
+    numbers = [*first, *last]
     if not numbers:
         return None
+
+    def marks(places):
+        return [{"SpecialToken": {"id": tokens[number], "type_id": 0}} for number in places]
+
+    pieces = [*marks(first), {"Sequence": {"id": "A", "type_id": 0}}, *marks(last)]
     return {
         "type": "TemplateProcessing",
         "single": pieces,
@@ -400,16 +390,16 @@ def _around(file, tokens, begins):
 
 
 def _placed(file, which, usual):
-    """The number of the token that is put before or after a text, or None."""
+    """The number of the token that is put before or after a text, in a list; [] for none."""
     if not _flag(file, f"add_{which}_token", usual):
-        return None
+        return []
     number = _token_id(file, which)
     if number is None:
         raise ReportError(
             f"'{file.name}' puts the token {which} around every text and does not say which that "
             f"is (tokenizer.ggml.{which}_token_id); use another file of this model"
         )
-    return number
+    return [number]
 
 
 def _token_id(file, which):

@@ -48,7 +48,7 @@ def identity(
     returns: dict, see `LoadedModel`; nothing in it is a path
     """
     config = text_config(model)
-    own = folder if source.base is None else source.folder
+    beside = folder if source.base is None else source.folder
     packed = stored_as(folder)
     stored = {"stored_as": packed, "stored_dtype": stored_dtype(folder)}
     stored = {key: value for key, value in stored.items() if value is not None}
@@ -61,7 +61,7 @@ def identity(
             "source": source.origin,
             "revision": source.revision,
             "family": model.config.model_type,
-            "tokenizer_sha256": tokenizer_sha256(own if tokenizer_files(own) else folder),
+            "tokenizer_sha256": tokenizer_sha256(beside if tokenizer_files(beside) else folder),
             "dtype": str(model.dtype).removeprefix("torch."),
             "num_hidden_layers": config.num_hidden_layers,
             "num_attention_heads": structure(model)[0].heads,
@@ -71,7 +71,7 @@ def identity(
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
             "context": context(model),
             "made_for": made_for(model),
-            "training_step": training_step(own),
+            "training_step": training_step(beside),
             "special_tokens_added": special_tokens_added(tokenizer),
         }
     )

@@ -1,6 +1,8 @@
 """Load a language model, or the part of it that a study needs, and say exactly what was loaded."""
 
+import copy
 import functools
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -9,20 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.initialization import no_init_weights
+from transformers.pytorch_utils import Conv1D
 
 from report.errors import ReportError
 from report.models.attention.running import Run, run_whole
 from report.models.attention.structure import LayerStructure, structure
 from report.models.find import names, weights
 from report.models.find.adapters import adapter_in, merged
-from report.models.load.fitting import (
-    DEEP,
-    require_all_used,
-    require_layers_held,
-    require_shapes,
-    without_memory,
-)
+from report.models.gguf.file import is_gguf
 from report.models.load.identity import context, identity, vocabulary
 from report.models.load.memory import enough_memory, is_lack_of_memory
 from report.models.load.placement import device_named, placement
@@ -33,8 +31,10 @@ from report.models.load.warned import heard
 from report.models.partial.layers import run_layer_by_layer
 from report.models.partial.merging import adapted
 from report.models.partial.model import Partial, open_partial, require_sound
-from report.models.partial.packed import open_checkpoint, stored_plainly
+from report.models.partial.packed import PackedCheckpoint, open_checkpoint, stored_plainly
 from report.models.partial.reader import Checkpoint
+from report.models.partial.stored import stored_names, unused_names
+from report.models.quantised.parts import UNMISTAKABLE
 from report.text import count, quoted
 
 WRAPPERS = (r"_orig_mod\.", r"^module\.")
@@ -183,9 +183,9 @@ def without_weights(
     returns: LoadedModel that cannot be run; None where its own code, or its weights alone, tell it
     raises: ReportError as `load_model`
     """
-    asked = Loading(**options)
+    loading = Loading(**options)
     with heard(source.name, announce), supported(source.name):
-        settings = read_settings(source, asked.trust_remote_code, asked.tokenizer)
+        settings = read_settings(source, loading.trust_remote_code, loading.tokenizer)
         layers = layers_stated(settings.config.to_dict()).values()
         if settings.own_code or max(layers, default=0) > DEEP:
             return None
@@ -195,20 +195,26 @@ def without_weights(
         return LoadedModel(model, settings.tokenizer, facts, source.folder)
 
 
-def _load(source, asked, announce):
-    where, dtype = device_named(asked.device), DTYPES[asked.dtype]
-    settings = read_settings(source, asked.trust_remote_code, asked.tokenizer)
-    number = settings.number_of_layers(asked.layers)
-    wanted = None if asked.layers is None else functools.partial(weights.first_layers, count=number)
-    folder = source.model.folder or _fetch(settings, wanted, announce)
+def _load(source, loading, announce):
+    where, dtype = device_named(loading.device), DTYPES[loading.dtype]
+    settings = read_settings(source, loading.trust_remote_code, loading.tokenizer)
+    number = settings.number_of_layers(loading.layers)
+    first = functools.partial(weights.first_layers, count=number)
+    wanted = None if loading.layers is None else first
+    folder = source.model.folder
+    if folder is None:
+        from report.models.find import hub
+
+        revision = source.model.revision
+        folder = hub.fetch_weights(settings.name, revision, wanted, settings.own_code, announce)
     settings = replace(settings, renamed=settings.renamed | _wrapped(folder))
     adapter = _adapter(settings, folder)
     with enough_memory("loading the weights"):
         require_layers_held(settings.config, folder, settings.name)
         held = open_checkpoint(folder).shapes(whole=False)
-        size = weights.parameters(folder, wanted, held) * dtype.itemsize
-        how = placement(size, asked.device, where, asked.layer_by_layer)
-        partly = asked.layers is not None or how == "layer by layer"
+        size = weights.parameters(folder, held, wanted) * dtype.itemsize
+        how = placement(size, loading.device, where, loading.layer_by_layer)
+        partly = loading.layers is not None or how == "layer by layer"
         about = settings.model_class, settings.config, folder, settings.name, settings.renamed
         empty = require_shapes(*about, whole=not partly, **_build_options(settings))
         _require_all_used(settings, folder, empty, announce)
@@ -228,8 +234,8 @@ def _load(source, asked, announce):
     facts |= {
         "device": devices(model, where),
         "layers_measured": number,
-        "alibi_factor": asked.alibi_factor,
-        **({"tokenizer": asked.tokenizer} if asked.tokenizer else {}),
+        "alibi_factor": loading.alibi_factor,
+        **({"tokenizer": loading.tokenizer} if loading.tokenizer else {}),
     }
     if adapter is not None:
         facts["adapter"] = adapter.facts(source, checkpoint.ranks, len(checkpoint.changes))
@@ -241,7 +247,7 @@ def _wrapped(folder):
     """How names change of tensors that were saved of a compiled or a distributed model: dict of
     pattern -> replacement."""
     names = weights.weight_map(folder)
-    return {one: "" for one in WRAPPERS if any(re.search(one, name) for name in names)}
+    return {wrapper: "" for wrapper in WRAPPERS if any(re.search(wrapper, name) for name in names)}
 
 
 def devices(model: PreTrainedModel, device: torch.device) -> str:
@@ -250,14 +256,6 @@ def devices(model: PreTrainedModel, device: torch.device) -> str:
     return ", ".join(
         sorted(f"cuda:{place}" if isinstance(place, int) else str(place) for place in spread)
     )
-
-
-def _fetch(settings, wanted, announce):
-    """The folder of a model on the hub, with the weight files that hold the wanted tensors."""
-    from report.models.find import hub
-
-    revision = settings.source.model.revision
-    return hub.fetch_weights(settings.name, revision, wanted, settings.own_code, announce)
 
 
 def _adapter(settings, folder):
@@ -310,8 +308,8 @@ def _open_partial(settings, checkpoint, layers, how, dtype, device):
     """A model without its weights; what reads these when texts are run; names of those that were
     read and are zeros."""
     try:
-        said = f"model '{settings.name}': it cannot be loaded in part"
-        with one_sentence(said, passing=(NotImplementedError,)):
+        what = f"model '{settings.name}': it cannot be loaded in part"
+        with one_sentence(what, passing=(NotImplementedError,)):
             opened = open_partial(
                 checkpoint,
                 settings.model_class,
@@ -408,3 +406,161 @@ def _is_counter(model, name):
     every model makes for itself."""
     buffer = dict(model.named_buffers()).get(name)
     return buffer is not None and not buffer.is_floating_point()
+
+
+DEEP = 200
+"""A config may always state this many layers: some models run the same weights many times."""
+
+TABLES = 1 << 26
+"""Bytes that a model may always take for what is not in its weights: masks, tables of positions."""
+
+
+def require_layers_held(config: PretrainedConfig, folder: str | Path, name: str) -> None:
+    """Stop for a config that says many more layers than its weights have, in any of its parts.
+
+    config: of the whole model; folder: of the checkpoint; name: of the model
+    raises: ReportError naming both numbers
+    """
+    layers = {weights.layer_of(tensor) for tensor in weights.weight_map(folder)}
+    number = max((layer for layer in layers if layer is not None), default=-1) + 1
+    for key, stated in layers_stated(config.to_dict()).items():
+        if stated > max(DEEP, number):
+            raise ReportError(
+                f"model '{name}': config.json says {stated:,} layers ({key}), its weights have "
+                f"{number}; config.json belongs to other weights"
+            )
+
+
+def require_shapes(
+    model_class: type,
+    config: PretrainedConfig,
+    folder: str | Path,
+    name: str,
+    renamed: dict[str, str] | None = None,
+    whole: bool = True,
+    **options,
+) -> PreTrainedModel | None:
+    """Stop for a config that no model can have, or that asks for other weights or more memory.
+
+    model_class, config, options: as `skeleton.skeleton` takes them; renamed: as
+        `stored.stored_names`
+    whole: whether all weights are to be there; else files that are missing count for nothing
+    returns: the model without its weights; None where code of its own cannot build it so
+    raises: ReportError naming the first tensor that does not fit, or why none can be built
+    """
+    try:
+        model = without_memory(model_class, config, name, options)
+    except ReportError:
+        if "trust_remote_code" in options:  # it may compute with numbers while it is built
+            return None
+        raise
+    checkpoint = open_checkpoint(folder)
+    headers = checkpoint.shapes(whole)
+    _require_meant(checkpoint, model, headers, name)
+    stored = stored_names(model, headers, renamed)
+    wanted = {key: list(tensor.shape) for key, tensor in model.state_dict().items()}
+    lacking = [key for key in wanted if key not in stored]
+    for key, shape in wanted.items():
+        if key in stored and stored[key].converter is None:
+            held = headers[stored[key].names[0]]
+            if held != shape:
+                raise ReportError(
+                    f"model '{name}': its weights cannot be loaded: {key} is stored as {held}, "
+                    f"config.json asks for {shape}; it belongs to other weights"
+                )
+    numbers = sum(map(math.prod, headers.values()))
+    # tied to another one, or made by the model itself; never most of it
+    if whole and sum(math.prod(wanted[key]) for key in lacking) > numbers:
+        raise ReportError(
+            f"the weights of '{name}' lack {len(lacking)} tensors, the first is {lacking[0]}; "
+            "nothing is filled in with random numbers"
+        )
+    tables = {key: buffer.nbytes for key, buffer in model.named_buffers() if key not in wanted}
+    if sum(tables.values()) > TABLES + numbers:
+        raise ReportError(
+            f"model '{name}': config.json asks for {sum(tables.values()):,} bytes of tables beside "
+            f"its {numbers:,} weights, most of them for {max(tables, key=tables.get)}; it belongs "
+            "to other weights"
+        )
+    return model
+
+
+def _require_meant(checkpoint, model, headers, name):
+    """Stop for packed weights of which nobody says how, or which are the other way round."""
+    if not isinstance(checkpoint, PackedCheckpoint):
+        packed = next(filter(UNMISTAKABLE.fullmatch, headers), None)
+        if packed is not None:
+            raise ReportError(
+                f"model '{name}': its weights are packed ({quoted(packed)}), and its config.json "
+                "does not say how; copy the whole folder again, or use the checkpoint that it was "
+                "made from"
+            )
+    elif any(isinstance(module, Conv1D) for module in model.modules()):
+        raise ReportError(
+            f"model '{name}' is quantised, and its architecture holds matrices the other way "
+            "round (Conv1D), of which packed weights do not tell; use the checkpoint that it was "
+            "made from"
+        )
+
+
+def require_all_used(
+    model: PreTrainedModel, folder: str | Path, name: str, renamed: dict[str, str] | None = None
+) -> list[str]:
+    """Stop for a tensor of a checkpoint that a model has no place for: its numbers would be left
+    out without a word, as those of layers beyond the ones that config.json states. And for whole
+    numbers in the place of a weight, which mean nothing without scales.
+
+    model: its weights may have no memory; folder, name, renamed: as of `require_shapes`
+    returns: names of tensors that are left out and lie beside all that is measured, as a head of
+        another task
+    raises: ReportError naming the first
+    """
+    checkpoint = open_checkpoint(folder)
+    if is_gguf(folder):
+        stored = stored_names(model, checkpoint.files, renamed)
+        used = {source for each in stored.values() for source in each.names}
+        if left := sorted(checkpoint.files.keys() - used):
+            raise ReportError(
+                f"model '{name}': its weights hold {left[0]}, for which a model of these settings "
+                "has no place; use another file of this model, or its checkpoint in safetensors"
+            )
+        return []
+    held = dict.fromkeys(checkpoint.files) | checkpoint.shapes(whole=False)
+    state = model.state_dict()
+    for key, stored in stored_names(model, held, renamed).items():
+        for source in stored.names if state[key].is_floating_point() else ():
+            if held[source] is None or checkpoint.entry(source).dtype.is_floating_point:
+                continue
+            raise ReportError(
+                f"model '{name}': its weights hold {quoted(source)} as whole numbers "
+                f"({checkpoint.entry(source).dtype}), and no scales for it; copy the checkpoint "
+                "again, or use it in bfloat16 or float32"
+            )
+    unused, beside = unused_names(model, held, renamed)
+    if unused := [key for key in unused if not _adds_nothing(checkpoint, key, held[key])]:
+        raise ReportError(
+            f"model '{name}' has {count(len(unused), 'tensor')} that its architecture leaves out, "
+            f"the first is {quoted(unused[0])}; config.json and the weights do not belong "
+            "together, so mend config.json (does it state fewer layers, or switch biases or norms "
+            "off?)"
+        )
+    return beside
+
+
+def _adds_nothing(checkpoint, name, shape):
+    """Whether a tensor is a bias of zeros, as programs that pack weights give to every matrix."""
+    is_bias = name.endswith(".bias") and shape is not None and len(shape) == 1
+    return is_bias and not checkpoint.read(name).any()
+
+
+def without_memory(
+    model_class: type, config: PretrainedConfig, name: str, options: dict
+) -> PreTrainedModel:
+    """The model that a config describes, of shapes alone; as of `require_shapes`."""
+    build = getattr(model_class, "_from_config", None) or model_class.from_config
+    with (
+        one_sentence(f"'{name}/config.json' describes no model that can be built"),
+        torch.device("meta"),
+        no_init_weights(),
+    ):
+        return build(copy.deepcopy(config), **options)

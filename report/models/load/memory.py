@@ -41,11 +41,6 @@ def is_lack_of_memory(error: BaseException) -> bool:
     return getattr(error, "errno", None) == errno.ENOMEM or any(part in str(error) for part in SAID)
 
 
-def fits(size: int, device: torch.device) -> bool:
-    """Whether a model of `size` bytes can be loaded whole on a device."""
-    return size <= SHARE * available(device)
-
-
 def available(device: torch.device) -> float:
     """Bytes of free memory of a torch.device; infinite where nobody says."""
     if device.type == "cuda":

@@ -6,7 +6,7 @@ import re
 import torch
 
 from report.errors import ReportError
-from report.models.load.memory import SHARE, available, fits
+from report.models.load.memory import SHARE, available
 
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 
@@ -42,22 +42,19 @@ def placement(
     """
     if layer_by_layer is not None:
         return "layer by layer" if layer_by_layer else "whole"
-    if fits(size, device):
+    if size <= SHARE * available(device):
         return "whole"
-    if name != "auto" or device.type != "cuda" or not _fits_on_all(size):
+    gpus = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
+    spread = name == "auto" and device.type == "cuda"
+    if not spread or size > SHARE * sum(map(available, gpus)):
         return "layer by layer"
     if importlib.util.find_spec("accelerate") is None:
         raise ReportError(
             f"{size / 1e9:.1f} GB of weights do not fit on one of the "
-            f"{torch.cuda.device_count()} GPUs, and spreading them needs the package accelerate; "
+            f"{len(gpus)} GPUs, and spreading them needs the package accelerate; "
             "`pip install accelerate`, or keep one layer in memory at a time (--layer-by-layer)"
         )
     return "several devices"
-
-
-def _fits_on_all(size):
-    gpus = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
-    return size <= SHARE * sum(map(available, gpus))
 
 
 def use_threads(number: int) -> None:

@@ -151,8 +151,6 @@ class Settings:
     own_code: whether the checkpoint's own code is run
     config: what `model_class` takes; renamed: how the names of the checkpoint's tensors change,
         dict of pattern -> replacement
-    packed_as: what config.json calls the way in which weights are packed into fewer bits, such as
-        "fp8"; None if they are not, or come in a GGUF file
     """
 
     source: names.Source
@@ -161,26 +159,25 @@ class Settings:
     model_class: type
     renamed: dict[str, str]
     tokenizer: PreTrainedTokenizerBase
-    packed_as: str | None
 
     @property
     def name(self) -> str:
         """What the model is called; of an adapter, the model that it belongs to."""
         return self.source.model.name
 
-    def number_of_layers(self, asked: int | None) -> int:
-        """How many layers are measured of those that are there; `asked` None means all.
+    def number_of_layers(self, number: int | None) -> int:
+        """How many layers are measured of those that are there; `number` None means all.
 
         raises: ReportError if more are asked for than there are, or none
         """
         with one_sentence(f"model '{self.name}': its config.json states no number of layers"):
             there = operator.index(self.config.get_text_config(decoder=True).num_hidden_layers)
-        if asked is not None and not 1 <= asked <= there:
+        if number is not None and not 1 <= number <= there:
             raise ReportError(
                 f"model '{self.name}' has {there} layers (0 to {there - 1}), asked for were the "
-                f"first {asked}; ask for fewer, or leave `layers` out"
+                f"first {number}; ask for fewer, or leave `layers` out"
             )
-        return asked or there
+        return number or there
 
 
 def read_settings(
@@ -194,13 +191,13 @@ def read_settings(
     raises: ReportError if one of them is missing or damaged, or the architecture is not loaded here
     """
     if source.base is not None:
-        own = bool(tokenizer_files(source.folder))
-        of_base = None if own else tokenizing
+        has_tokenizer = bool(tokenizer_files(source.folder))
+        of_base = None if has_tokenizer else tokenizing
         settings = read_settings(source.base, trust_remote_code, of_base)
         settings = replace(settings, source=source)
-        if own:
-            found = _load_tokenizer(source.name, source.folder, False, tokenizing or {})
-            settings = replace(settings, tokenizer=found)
+        if has_tokenizer:
+            tokenizer = _load_tokenizer(source.name, source.folder, False, tokenizing or {})
+            settings = replace(settings, tokenizer=tokenizer)
         return settings
     folder = source.folder
     trusted = trust_remote_code == source.name
@@ -232,8 +229,7 @@ def read_settings(
     for part in (config, config.get_text_config()):  # its weights come unpacked
         vars(part).pop("quantization_config", None)
     tokenizer = _load_tokenizer(source.name, folder, own_code, tokenizing or {})
-    label = None if packed is None else packed.label
-    return Settings(source, own_code, config, cls, renamed, tokenizer, label)
+    return Settings(source, own_code, config, cls, renamed, tokenizer)
 
 
 def _of_gguf(source):
@@ -249,24 +245,24 @@ def _of_gguf(source):
     with one_sentence(f"'{file.name}': its tokenizer cannot be used"), without_panics():
         tokenizer = tokenizer_of(file)
         require_plain(tokenizer, source.name)
-    return Settings(source, False, config, cls, renamed, tokenizer, None)
+    return Settings(source, False, config, cls, renamed, tokenizer)
 
 
 def _load_tokenizer(name, folder, own_code, options):
     if not tokenizer_files(folder):
         raise ReportError(f"model folder '{name}' has no tokenizer; it needs tokenizer.json")
-    found = from_pretrained(
+    tokenizer = from_pretrained(
         name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code, **options
     )
     for option, value in options.items():
-        if value and not getattr(getattr(found, "backend_tokenizer", None), option, False):
+        if value and not getattr(getattr(tokenizer, "backend_tokenizer", None), option, False):
             raise ReportError(
                 f"model '{name}': transformers does not know its tokenizer as one with that "
                 f"mistake, so {option} changes nothing; leave `tokenizer` out"
             )
     with one_sentence(f"model '{name}': its tokenizer cannot be used"):
-        require_plain(found, name)
-    return found
+        require_plain(tokenizer, name)
+    return tokenizer
 
 
 def from_pretrained(name: str, what: str, loader: type, folder: Path | None, **options) -> Any:
@@ -275,7 +271,7 @@ def from_pretrained(name: str, what: str, loader: type, folder: Path | None, **o
     folder: Path; None where `options` hold what would be read there
     raises: ReportError
     """
-    said = f"model '{name}': {what} cannot be loaded"
+    sentence = f"model '{name}': {what} cannot be loaded"
     where = None if folder is None else str(folder)
-    with one_sentence(said, folder, name), without_panics():
+    with one_sentence(sentence, folder, name), without_panics():
         return loader.from_pretrained(where, local_files_only=True, **options)

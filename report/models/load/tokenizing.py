@@ -91,11 +91,11 @@ def require_plain(tokenizer: PreTrainedTokenizerBase, name: str) -> None:
         "post_processor": stated["post_processor"],
         "decoder": stated["decoder"],
     }
-    for said, parts in steps.items():
+    for what, parts in steps.items():
         growth = _growth(parts)
         if growth > GROWTH:
             raise ReportError(
-                f"'{name}/tokenizer.json': its {said} can make texts {growth:.0g} times as long, "
+                f"'{name}/tokenizer.json': its {what} can make texts {growth:.0g} times as long, "
                 f"allowed are {GROWTH:,} times; use a tokenizer.json that the model's makers "
                 "published"
             )
@@ -129,7 +129,7 @@ def _growth(stated):
         return 1
     kind = stated.get("type")
     if kind == "TemplateProcessing":
-        return max(_pieces(stated, one) for one in ("single", "pair"))
+        return max(_pieces(stated, template) for template in ("single", "pair"))
     growth = _growth([inner for inner in stated.values() if isinstance(inner, dict | list)])
     growth *= EXPANDING.get(kind, 1)
     if kind == "Precompiled":
@@ -145,10 +145,10 @@ def _growth(stated):
     return growth * (max(1, len(content) / len(text)) if text else 1 + len(content))
 
 
-def _pieces(stated, one):
+def _pieces(stated, template):
     """How many times a template repeats a text, and how many tokens it puts around it."""
     tokens = {name: len(token["ids"]) for name, token in stated["special_tokens"].items()}
-    pieces = [(kind, about["id"]) for piece in stated[one] for kind, about in piece.items()]
+    pieces = [(kind, about["id"]) for piece in stated[template] for kind, about in piece.items()]
     return sum(tokens.get(name, 1) if kind == "SpecialToken" else 1 for kind, name in pieces)
 
 

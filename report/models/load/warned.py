@@ -78,8 +78,8 @@ def heard(name: str, announce: Callable[[str], object]) -> Iterator[None]:
         if bars:
             of_transformers.enable_progress_bar()
     if handler.refused:
-        text, said = handler.refused[0]
-        raise ReportError(f"model '{name}': {said} (transformers: {shortened(text, LONGEST)})")
+        text, meaning = handler.refused[0]
+        raise ReportError(f"model '{name}': {meaning} (transformers: {shortened(text, LONGEST)})")
 
 
 class _Handler(logging.Handler):
@@ -98,8 +98,8 @@ class _Handler(logging.Handler):
         if text in self.known or any(re.search(pattern, text) for pattern in HARMLESS):
             return
         self.known.add(text)
-        said = " ".join(text.split())
-        refused = [(said, why) for pattern, why in REFUSED.items() if re.search(pattern, text)]
+        line = " ".join(text.split())
+        refused = [(line, why) for pattern, why in REFUSED.items() if re.search(pattern, text)]
         self.refused += refused
         if not refused:
-            self.announce(f"{library} warns: {shortened(said, LONGEST)}")
+            self.announce(f"{library} warns: {shortened(line, LONGEST)}")

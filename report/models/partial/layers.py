@@ -125,10 +125,10 @@ def _empty(modules, style, seen):
             module.forward = forward
         yield
     finally:
-        for module, own in zip(modules, before, strict=True):
+        for module, earlier in zip(modules, before, strict=True):
             del module.forward
-            if own is not None:
-                module.forward = own
+            if earlier is not None:
+                module.forward = earlier
 
 
 def _shared(value, shared):

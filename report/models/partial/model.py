@@ -47,8 +47,8 @@ def needs(model: PreTrainedModel, layers: int) -> tuple[list[str], list[list[str
     path_of = {module: path for path, module in model.named_modules()}
     first, last = path_of[parts[0].module] + ".", path_of[parts[-1].module] + "."
     called = _called_until(model, path_of[parts[0].output_projection])
-    for kept in filter(None, (parts[0].attention, parts[0].norm_after)):
-        called |= {path_of[module] for module in kept.modules()}
+    for module in filter(None, (parts[0].attention, parts[0].norm_after)):
+        called |= {path_of[inner] for inner in module.modules()}
     # Layers may differ in what is in a module (an empty norm, another kind of feed-forward).
     in_last = {last + path.removeprefix(first) for path in called if path.startswith(first)}
     names = list(model.state_dict())
@@ -181,8 +181,8 @@ def _guard(path):
     """A hook that stops a module from running without its weights."""
 
     def require_weights(module, _):
-        own = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
-        lacking = [name for name, tensor in own if tensor.is_meta]
+        tensors = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+        lacking = [name for name, tensor in tensors if tensor.is_meta]
         if lacking and "forward" not in vars(module):  # somebody else computes it
             raise ReportError(
                 f"'{path}.{lacking[0]}' is needed but not in memory, as this model was loaded in "
@@ -274,8 +274,8 @@ class Partial:
         returns: {"tensors", "bytes", "of"}: number of tensors, the embedding counted as one; bytes
             of them in the checkpoint; bytes of the whole checkpoint, None if nobody says
         """
-        kept = [self.stored[name] for name in self.names if name in self.stored]
-        names = {name for stored in kept for name in stored.names}
+        used = [self.stored[name] for name in self.names if name in self.stored]
+        names = {name for stored in used for name in stored.names}
         table = self.checkpoint.entry(self._stored_name(self.table))
         rows = len(set(token_ids)) * (table.bytes // table.shape[0])
         return {
@@ -298,12 +298,12 @@ class Partial:
         raises: ReportError naming the tensor
         """
         for name in (self.table, *self.names):
-            own = self._own[name]
+            tensor = self._own[name]
             if name not in self.stored:
-                if own.is_meta:
+                if tensor.is_meta:
                     self.checkpoint.entry(name)  # which says that it is missing
             elif self.stored[name].converter is None:
-                self.checkpoint.require_shape(self._stored_name(name), own.shape)
+                self.checkpoint.require_shape(self._stored_name(name), tensor.shape)
 
     def run(
         self, runs: Iterable[Run], progress: Callable[..., None] | None = None
@@ -399,13 +399,13 @@ class Partial:
         self._held |= read
 
     def _memory(self, name):
-        own = self._own[name]
-        spare = self._spare.get((own.shape, own.dtype))
-        return spare.pop() if spare else torch.empty_like(own, device=self.device)
+        tensor = self._own[name]
+        spare = self._spare.get((tensor.shape, tensor.dtype))
+        return spare.pop() if spare else torch.empty_like(tensor, device=self.device)
 
     def _joined(self, name):
-        stored, own = self.stored[name], self._own[name]
-        tensors = [self.checkpoint.read(source, dtype=own.dtype) for source in stored.names]
+        stored, tensor = self.stored[name], self._own[name]
+        tensors = [self.checkpoint.read(source, dtype=tensor.dtype) for source in stored.names]
         made = converted(self.model, name, stored, tensors)
         for key, tensor in made.items():
             if tensor.shape != self._own[key].shape:
@@ -432,7 +432,7 @@ def require_sound(name: str, tensor: torch.Tensor, endless: bool = False) -> boo
     """
     if tensor.is_meta or not tensor.is_floating_point() or not tensor.numel():
         return False
-    smallest, largest = (float(one) for one in torch.aminmax(tensor.detach()))
+    smallest, largest = (float(end) for end in torch.aminmax(tensor.detach()))
     most = math.inf if endless else math.nextafter(LARGEST, 0)
     if not (smallest >= -most and largest <= most):
         raise ReportError(

@@ -17,8 +17,7 @@ from report.models.find.weights import NOT_TEXT, read_header, weight_map
 from report.models.gguf.file import is_gguf, mixture, open_gguf
 from report.models.partial.reader import DTYPES, Checkpoint, Entry, GgufCheckpoint
 from report.models.quantised.methods import packing_in
-from report.models.quantised.packing import Packing
-from report.models.quantised.parts import Format, Parts
+from report.models.quantised.parts import Format, Packing, Parts
 
 PACKED = {
     "F8_E4M3": torch.float8_e4m3fn,
@@ -148,29 +147,14 @@ class PackedCheckpoint(Checkpoint):
     def total_bytes(self) -> int | None:
         return self._stored.total_bytes()
 
-    def read(
-        self, name: str, out: torch.Tensor | None = None, dtype: torch.dtype | None = None
-    ) -> torch.Tensor:
+    def _unpacked(self, name, rows):
         entry = self.entry(name)
         if isinstance(entry, Entry):
-            return super().read(name, out, dtype)
-        if out is not None:
-            self.require_shape(name, out.shape)
-            return out.copy_(entry.form.numbers(entry.parts))
-        return entry.form.numbers(entry.parts).to(dtype or torch.float32)
-
-    def read_rows(
-        self, name: str, rows: list[int], dtype: torch.dtype | None = None
-    ) -> torch.Tensor:
-        entry = self.entry(name)
-        if isinstance(entry, Entry):
-            return super().read_rows(name, rows, dtype)
-        self._require_rows(entry.shape[0], rows)
-        if entry.form.by_rows:
-            numbers = entry.form.numbers(entry.parts.of_rows(rows))
-        else:
-            numbers = entry.form.numbers(entry.parts)[rows]
-        return numbers.to(dtype or torch.float32)
+            return None
+        if rows is not None and entry.form.by_rows:
+            return entry.form.numbers(entry.parts.of_rows(rows))
+        numbers = entry.form.numbers(entry.parts)
+        return numbers if rows is None else numbers[rows]
 
     def _part(self, name: str, rows: Sequence[int] | None) -> torch.Tensor:
         stored, before = self._stored, self._stored.bytes_read

@@ -67,9 +67,9 @@ def stored_names(
     returns: dict of the model's own names to `Stored`, one object for all that are made together
     raises: ReportError if two names of the checkpoint stand for the same tensor
     """
-    own = model.state_dict()
+    state = model.state_dict()
     held = _by_target(model, names, renamed)
-    return {name: stored for name, stored in held.items() if name in own}
+    return {name: stored for name, stored in held.items() if name in state}
 
 
 def unused_names(
@@ -87,17 +87,17 @@ def unused_names(
         those that the model's class ignores, that every model makes for itself, that predict
         further tokens, or that are of a part which reads no text
     """
-    own, ignored = model.state_dict(), model._keys_to_ignore_on_load_unexpected or ()
+    state, ignored = model.state_dict(), model._keys_to_ignore_on_load_unexpected or ()
     base = next(path for path, module in model.named_modules() if module is model.base_model)
     parts, number = dict(model.named_modules()), text_config(model).num_hidden_layers
     further = {layer_of(name) for name in shapes if f".{FURTHER}." in name} - {None, *range(number)}
     inside, beside = [], []
     for target, stored in _by_target(model, shapes, renamed).items():
-        if target in own:
+        if target in state:
             continue
         for name in stored.names:
             path = _longest_path(model, parts, target, name)
-            if any(re.search(pattern, one) for pattern in ignored for one in (target, name)):
+            if any(re.search(pattern, key) for pattern in ignored for key in (target, name)):
                 continue
             if _makes_itself(parts, target, shapes[name]) or layer_of(name) in further:
                 continue
@@ -135,29 +135,29 @@ def _by_target(model, names, renamed):
     rules = get_model_conversion_mapping(model, renamed)
     renamings = [rule for rule in rules if isinstance(rule, WeightRenaming)]
     converters = [rule for rule in rules if isinstance(rule, WeightConverter)]
-    own = dict.fromkeys(model.state_dict(), True)
+    state = dict.fromkeys(model.state_dict(), True)
     base = re.compile(rf"^({re.escape(model.base_model_prefix)}\.)*")
     stored_as, first = {}, {}
 
     def own_name(name, *transforms):
-        return rename_source_key(name, *transforms, model.base_model_prefix, own)
+        return rename_source_key(name, *transforms, model.base_model_prefix, state)
 
     for name in sorted(names, key=dot_natural_key):  # experts in the order of their numbers
         target, pattern = own_name(name, renamings, converters)
-        if target not in own:
+        if target not in state:
             target, pattern = own_name(name, [], [])
         converter, piece, made = None, target, [target]
         if pattern is not None:
-            converter = next(one for one in converters if pattern in one.source_patterns)
+            converter = next(each for each in converters if pattern in each.source_patterns)
             piece = target, base.sub("", own_name(name, renamings, [])[0])
             kind, *others = converter.target_patterns
             made += [target.replace(kind, other) for other in others]
         stored = stored_as.get(target, Stored(converter))
-        earlier = [stored_as.setdefault(one, stored) for one in made]
-        twice = next((one.names[0] for one in earlier if one is not stored), None)
+        earlier = [stored_as.setdefault(each, stored) for each in made]
+        twice = next((each.names[0] for each in earlier if each is not stored), None)
         if stored.converter is not converter or piece in first:
             twice = first.get(piece, next(iter(stored.names), None))
-        if twice is not None and target in own:  # a copy of what is not read does no harm
+        if twice is not None and target in state:  # a copy of what is not read does no harm
             raise ReportError(
                 f"the weights hold {quoted(target)} twice, as {quoted(twice)} and as "
                 f"{quoted(name)}, and nothing says which counts; take one out of its file"

@@ -13,7 +13,7 @@ import re
 import torch
 
 from report.models.quantised.bits import from_table, is_size
-from report.models.quantised.parts import Parts, Shape
+from report.models.quantised.parts import Format, Parts, Shape
 from report.text import quoted
 
 LONGEST_STATE = 10_000
@@ -23,17 +23,14 @@ MAX = 1 / 127
 """Of an 8-bit number, by which bitsandbytes multiplies instead of dividing."""
 
 
-class Bits8:
+class Bits8(Format):
     """A row has whole numbers of 8 bits and its largest absolute value, which stands for 127."""
 
     stem = re.compile(r"(.*)\.SCB")
     needed = (".weight", ".SCB")
     optional = (".weight_format",)
-    made = ".weight"
-    by_rows = False
 
     def shape(self, parts: Parts) -> Shape:
-        """As `Format`."""
         shape = parts.require_matrix(".weight", [torch.int8])
         parts.require(".SCB", [torch.float32], shape[:1])
         if ".weight_format" in parts:
@@ -45,22 +42,20 @@ class Bits8:
         return shape
 
     def kind(self, parts: Parts) -> str:
-        """As `Format`."""
         return "INT8"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """As `Format`: number times largest, times 1 / 127, as bitsandbytes computes it."""
+        """Number times largest, times 1 / 127, as bitsandbytes computes it."""
         out = parts.read(".weight").float()
         return out.mul_(parts.read(".SCB")[:, None]).mul_(MAX)
 
 
-class Bits4:
+class Bits4(Format):
     """kind: "nf4" or "fp4"."""
 
     needed = ("", ".absmax", ".quant_map")
     optional = (".nested_absmax", ".nested_quant_map")
     made = ""
-    by_rows = False
 
     def __init__(self, kind: str):
         self.state = f".quant_state.bitsandbytes__{kind}"
@@ -69,7 +64,6 @@ class Bits4:
         self.table = kind
 
     def shape(self, parts: Parts) -> Shape:
-        """As `Format`."""
         state = self._state(parts)
         shape = tuple(state["shape"])
         count = math.prod(shape)
@@ -86,11 +80,10 @@ class Bits4:
         return shape
 
     def kind(self, parts: Parts) -> str:
-        """As `Format`."""
         return self.state.rpartition("_")[2].upper()
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """As `Format`: number of the table times absmax of its block."""
+        """Number of the table times absmax of its block."""
         state = self._state(parts)
         shape = state["shape"]
         absmax = parts.read(".absmax")

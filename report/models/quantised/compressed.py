@@ -1,4 +1,11 @@
-"""Checkpoints of compressed-tensors: whole numbers or floats with scales, as they are or packed.
+"""Weights of 8-bit floats with scales, and all that compressed-tensors packs.
+
+8-bit floats have a scale for the tensor, a row, or a block of rows and columns. Blocks are those of
+DeepSeek and Qwen 3 (`weight_scale_inv`, which numbers are multiplied by), rows those of FBGEMM
+(`weight_scale`). Scales of activations do not change weights and are left alone.
+https://github.com/deepseek-ai/DeepSeek-V3/blob/main/README_WEIGHTS.md
+
+compressed-tensors: whole numbers or floats with scales, as they are or packed.
 
 The shape of the scales says which numbers share one: all, a row, a group of a row, or a block;
 config.json has to state the same sizes. https://github.com/vllm-project/compressed-tensors
@@ -10,9 +17,62 @@ from dataclasses import dataclass
 import torch
 
 from report.models.quantised.bits import FP4, change_by_blocks, fits, from_table, unpacked
-from report.models.quantised.fp8 import FLOATS8
-from report.models.quantised.parts import FLOATS, Parts, Shape
+from report.models.quantised.parts import FLOATS, Format, Parts, Shape
 from report.text import quoted
+
+FLOATS8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+
+
+@dataclass(frozen=True)
+class Fp8(Format):
+    """ending: of the scales; block: rows and columns that share one, as config.json says."""
+
+    ending: str
+    block: tuple[int, int] = (1, 1)
+
+    made = ""
+
+    @property
+    def stem(self) -> re.Pattern[str]:
+        """Of the scales: after the name of a matrix, or of a layer's experts in one tensor."""
+        return re.compile(rf"(.*(?:\.weight|_proj)){self.ending}")
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The numbers and their scales."""
+        return ("", self.ending)
+
+    def shape(self, parts: Parts) -> Shape:
+        shape = parts.shape("")
+        parts.require("", FLOATS8)
+        parts.require(self.ending, FLOATS)
+        sizes = parts.shape(self.ending)
+        if not fits(_sizes(sizes, shape), shape, self.block):
+            raise parts.refused(
+                self.ending,
+                f"has the shape {list(sizes)}, which is none for numbers of the shape "
+                f"{list(shape)} in blocks of {list(self.block)}",
+            )
+        return shape
+
+    def kind(self, parts: Parts) -> str:
+        return "FP8"
+
+    def numbers(self, parts: Parts) -> torch.Tensor:
+        """Number times scale."""
+        out = parts.read("").float()
+        scales = parts.read(self.ending).float()
+        change_by_blocks(out, scales.reshape(_sizes(scales.shape, out.shape)), self.block)
+        return out
+
+
+def _sizes(sizes, shape):
+    """The sizes of scales with a size for each dimension: one for the tensor may have none, one a
+    row only one."""
+    if len(sizes) == 0 or tuple(sizes) == (1,):
+        return (1,) * len(shape)
+    return (*sizes, 1) if len(sizes) == 1 and len(shape) == 2 else tuple(sizes)
+
 
 GROUP_OF_NVFP4 = 16
 
@@ -45,7 +105,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(Format):
     """Numbers stored as they are, 8-bit floats or whole numbers, with scales."""
 
     settings: Settings
@@ -53,11 +113,8 @@ class Scaled:
     stem = re.compile(r"(.*)\.weight_scale")
     needed = (".weight", ".weight_scale")
     optional = (".weight_zero_point", ".weight_g_idx")
-    made = ".weight"
-    by_rows = False
 
     def shape(self, parts: Parts) -> Shape:
-        """As `Format`."""
         shape = parts.require_matrix(".weight", [torch.int8, *FLOATS8])
         self.settings.require(parts)
         block = _block(parts, shape, self.settings)
@@ -68,18 +125,17 @@ class Scaled:
         return shape
 
     def kind(self, parts: Parts) -> str:
-        """As `Format`."""
         return "INT8" if parts.dtype(".weight") is torch.int8 else "FP8"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """As `Format`: (number - zero point) times scale."""
+        """(number - zero point) times scale."""
         out = parts.read(".weight").float()
         zeros = parts.read(".weight_zero_point").float() if ".weight_zero_point" in parts else None
         return _scaled(parts, out, zeros, self.settings)
 
 
 @dataclass(frozen=True)
-class Packed:
+class Packed(Format):
     """Whole numbers of 4 or 8 bits in 32-bit words, each stored plus half its range: 8 or 128."""
 
     settings: Settings
@@ -87,11 +143,8 @@ class Packed:
     stem = re.compile(r"(.*)\.weight_packed")
     needed = (".weight_packed", ".weight_scale", ".weight_shape")
     optional = (".weight_zero_point", ".weight_g_idx")
-    made = ".weight"
-    by_rows = False
 
     def shape(self, parts: Parts) -> Shape:
-        """As `Format`."""
         rows, words = parts.require_matrix(".weight_packed", [torch.int32])
         self.settings.require(parts)
         parts.require(".weight_shape", [torch.int32, torch.int64], (2,))
@@ -111,11 +164,10 @@ class Packed:
         return shape
 
     def kind(self, parts: Parts) -> str:
-        """As `Format`."""
         return f"INT{self._bits(parts, self.shape(parts))}"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """As `Format`: (number - zero point) times scale."""
+        """(number - zero point) times scale."""
         shape = self.shape(parts)
         bits = self._bits(parts, shape)
         half = 1 << (bits - 1)
@@ -144,18 +196,14 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class Nvfp4:
+class Nvfp4(Format):
     """Numbers of 4 bits in bytes, lower half first. Sixteen share an 8-bit float, which is divided
     by one number for the whole weight."""
 
     stem = re.compile(r"(.*)\.weight_packed")
     needed = (".weight_packed", ".weight_scale", ".weight_global_scale")
-    optional = ()
-    made = ".weight"
-    by_rows = False
 
     def shape(self, parts: Parts) -> Shape:
-        """As `Format`."""
         rows, width = parts.require_matrix(".weight_packed", [torch.uint8])
         columns = width * 2
         parts.require_groups(".weight_packed", columns, GROUP_OF_NVFP4)
@@ -165,11 +213,10 @@ class Nvfp4:
         return rows, columns
 
     def kind(self, parts: Parts) -> str:
-        """As `Format`."""
         return "NVFP4"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """As `Format`: number times (scale divided by the one for all)."""
+        """Number times (scale divided by the one for all)."""
         scales = parts.read(".weight_scale").float() / parts.read(".weight_global_scale")
         out = from_table(parts.read(".weight_packed"), torch.tensor(FP4), low_first=True)
         change_by_blocks(out, scales, (1, GROUP_OF_NVFP4))

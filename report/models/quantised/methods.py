@@ -46,10 +46,8 @@ from report.models.quantised.bits import (
     unpacked,
 )
 from report.models.quantised.bitsandbytes import Bits4, Bits8
-from report.models.quantised.compressed import Nvfp4, Packed, Scaled, Settings
-from report.models.quantised.fp8 import Fp8
-from report.models.quantised.packing import Packing
-from report.models.quantised.parts import FLOATS, Format, Parts, Shape
+from report.models.quantised.compressed import Fp8, Nvfp4, Packed, Scaled, Settings
+from report.models.quantised.parts import FLOATS, Format, Packing, Parts, Shape
 from report.text import quoted
 
 MLX_BITS = (2, 3, 4, 5, 6, 8)
@@ -64,7 +62,7 @@ one, matrices the other way round, or experts in one."""
 
 
 @dataclass(frozen=True)
-class Mlx:
+class Mlx(Format):
     """group: numbers that share a scale, and bits of a number, for all weights but those in `own`.
 
     own: dict of a weight's name without its ending -> (group, bits)
@@ -76,12 +74,9 @@ class Mlx:
 
     stem = re.compile(r"(.*)\.scales")
     needed = (".weight", ".scales", ".biases")
-    optional = ()
-    made = ".weight"
     by_rows = True
 
     def shape(self, parts: Parts) -> Shape:
-        """As `Format`."""
         rows, words = parts.require_matrix(".weight", [torch.uint32])
         group, bits = self._settings(parts)
         columns = words * 32 // bits
@@ -95,11 +90,10 @@ class Mlx:
         return rows, columns
 
     def kind(self, parts: Parts) -> str:
-        """As `Format`."""
         return f"INT{self._settings(parts)[1]}"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """As `Format`: number times scale, plus bias."""
+        """Number times scale, plus bias."""
         group, bits = self._settings(parts)
         out = unpacked(parts.read(".weight"), bits).float().unflatten(-1, (-1, group))
         out.mul_(parts.read(".scales").float()[..., None])
@@ -109,17 +103,14 @@ class Mlx:
         return self.own.get(parts.weight.removesuffix(".weight"), (self.group, self.bits))
 
 
-class Mxfp4:
+class Mxfp4(Format):
     """Blocks and scales."""
 
     stem = re.compile(r"(.*_proj)_blocks")
     needed = ("_blocks", "_scales")
-    optional = ()
     made = ""
-    by_rows = False
 
     def shape(self, parts: Parts) -> Shape:
-        """As `Format`."""
         blocks = parts.shape("_blocks")
         parts.require("_blocks", [torch.uint8])
         if len(blocks) != 4 or blocks[-1] != 16 or min(blocks) < 1:
@@ -132,11 +123,10 @@ class Mxfp4:
         return (experts, groups * 32, rows)
 
     def kind(self, parts: Parts) -> str:
-        """As `Format`."""
         return "MXFP4"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """As `Format`; expert by expert, so that little is in memory twice."""
+        """Expert by expert, so that little is in memory twice."""
         blocks, scales = parts.read("_blocks"), parts.read("_scales")
         table = torch.tensor(FP4)
         out = torch.empty(self.shape(parts))
@@ -151,7 +141,7 @@ BITS = (2, 3, 4, 8)
 
 
 @dataclass(frozen=True)
-class Gptq:
+class Gptq(Format):
     """bits: of a number; group: inputs that share a scale, -1 for all; less_one: whether zeros
     are stored as one less; mixed: whether config.json gives some layers other bits
     ordered: whether inputs are in groups of any order
@@ -166,11 +156,8 @@ class Gptq:
     stem = re.compile(r"(.*)\.qweight")
     needed = (".qweight", ".qzeros", ".scales")
     optional = (".g_idx",)
-    made = ".weight"
-    by_rows = False
 
     def shape(self, parts: Parts) -> Shape:
-        """As `Format`."""
         words, outputs = parts.require_matrix(".qweight", [torch.int32])
         groups, _ = parts.require_matrix(".scales", FLOATS)
         bits = self._bits(parts)
@@ -192,11 +179,10 @@ class Gptq:
         return outputs, inputs
 
     def kind(self, parts: Parts) -> str:
-        """As `Format`."""
         return f"INT{self._bits(parts)}"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """As `Format`: (number - zero point) times scale."""
+        """(number - zero point) times scale."""
         bits, scales = self._bits(parts), parts.read(".scales").float()
         groups = self._groups(parts, len(scales), self.shape(parts)[1])
         zeros = unpacked(parts.read(".qzeros"), bits)
@@ -234,19 +220,15 @@ PLACES = (0, 4, 1, 5, 2, 6, 3, 7)
 
 
 @dataclass(frozen=True)
-class Awq:
+class Awq(Format):
     """group: inputs that share a zero point and a scale for each output, -1 for all."""
 
     group: int
 
     stem = re.compile(r"(.*)\.qweight")
     needed = (".qweight", ".qzeros", ".scales")
-    optional = ()
-    made = ".weight"
-    by_rows = False
 
     def shape(self, parts: Parts) -> Shape:
-        """As `Format`."""
         inputs, words = parts.require_matrix(".qweight", [torch.int32])
         group = inputs if self.group == -1 else self.group
         parts.require_groups(".qweight", inputs, group)
@@ -255,11 +237,10 @@ class Awq:
         return words * 8, inputs
 
     def kind(self, parts: Parts) -> str:
-        """As `Format`."""
         return "INT4"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """As `Format`: (number - zero point) times scale."""
+        """(number - zero point) times scale."""
         out = _in_order(parts.read(".qweight"))
         zeros, scales = _in_order(parts.read(".qzeros")), parts.read(".scales").float()
         block = (len(out) // len(scales), 1)
@@ -307,19 +288,19 @@ class _Says:
         inner = stated.get("text_config")
         both = [stated, inner if isinstance(inner, dict) else {}]
         keys = ("quantization_config", "compression_config")
-        said = [part[key] for part in both for key in keys if part.get(key)]
-        own = stated.get("quantization")  # as MLX calls it
-        said += [own] if isinstance(own, dict) and "group_size" in own else []
+        values = [part[key] for part in both for key in keys if part.get(key)]
+        mlx = stated.get("quantization")  # as MLX calls it
+        values += [mlx] if isinstance(mlx, dict) and "group_size" in mlx else []
         self.name, self.family = name, stated.get("model_type")
-        self.about = said[0] if said else None
-        if said and not isinstance(said[0], dict):
-            self.about = {"quant_method": said[0]}
+        self.about = values[0] if values else None
+        if values and not isinstance(values[0], dict):
+            self.about = {"quant_method": values[0]}
 
     def refused(self, key: str, allowed: str, value: object = None) -> ReportError:
         value = self.about.get(key) if value is None else value
-        said = f"does not say {key}" if value is None else f"says {key} {quoted(value)}"
+        what = f"does not say {key}" if value is None else f"says {key} {quoted(value)}"
         return ReportError(
-            f"model '{self.name}' is quantised in a way that is not read: its config.json {said}, "
+            f"model '{self.name}' is quantised in a way that is not read: its config.json {what}, "
             f"read is {allowed}; use the checkpoint that it was made from"
         )
 
@@ -335,7 +316,7 @@ class _Says:
         value = self.about.get(key)
         value = default if value is None else value
         allowed = tuple(allowed)
-        if not any(value == one and type(value) is type(one) for one in allowed):
+        if not any(value == each and type(value) is type(each) for each in allowed):
             raise self.refused(key, " or ".join(map(str, allowed)), value)
         return value
 
@@ -377,9 +358,9 @@ def _gptq(says):
 def _awq(says):
     says.one_of("bits", (4,), 4)
     keys = ("version", "format", "checkpoint_format")
-    said = next(filter(None, map(says.about.get, keys)), "gemm")
-    if not isinstance(said, str) or said.lower() != "gemm":
-        raise says.refused("version", "gemm", said)
+    version = next(filter(None, map(says.about.get, keys)), "gemm")
+    if not isinstance(version, str) or version.lower() != "gemm":
+        raise says.refused("version", "gemm", version)
     return (Awq(says.count("group_size", 128)),)
 
 
@@ -389,20 +370,22 @@ def _mlx(says):
     says.one_of("mode", ("affine",), "affine")
     bits = says.one_of("bits", MLX_BITS)
     group = says.count("group_size")
-    own = {}
+    of_weights = {}
     for key, value in says.about.items():
         if not isinstance(value, dict):
             continue
         inner = _Says({"quantization": says.about | value}, says.name)
         inner.one_of("mode", ("affine",), "affine")
-        own[key] = (_positive(inner, "group_size"), inner.one_of("bits", MLX_BITS))
+        of_weights[key] = (_positive(inner, "group_size"), inner.one_of("bits", MLX_BITS))
     _positive(says, "group_size")
-    return (Mlx(group, bits, own),)
+    return (Mlx(group, bits, of_weights),)
 
 
 def _compressed_tensors(says):
     groups = says.about.get("config_groups")
-    if not isinstance(groups, dict) or not all(isinstance(one, dict) for one in groups.values()):
+    if not isinstance(groups, dict) or not all(
+        isinstance(group, dict) for group in groups.values()
+    ):
         raise says.refused("config_groups", "groups of layers", "no object")
     sparse = says.about.get("sparsity_config")
     sparse = sparse.get("format") if isinstance(sparse, dict) else sparse
@@ -420,36 +403,34 @@ def _compressed_tensors(says):
             weights.append(group["weights"])
     if not weights:
         raise says.refused("config_groups", "groups with weights", "no weights")
-    bits = [says.count("num_bits", of=one) for one in weights]
+    bits = [says.count("num_bits", of=group) for group in weights]
     settings = Settings(
         frozenset(number for number in bits if number in (4, 8)),
         frozenset(
             size
-            for one in weights
-            if one.get("group_size") is not None
-            for size in [says.count("group_size", of=one)]
+            for group in weights
+            if group.get("group_size") is not None
+            for size in [says.count("group_size", of=group)]
             if size > 0
         ),
         frozenset(
             tuple(block)
-            for one in weights
-            for block in [_block(one.get("block_structure"))]
+            for group in weights
+            for block in [_block(group.get("block_structure"))]
             if isinstance(block, list) and len(block) == 2 and all(map(is_size, block))
         ),
-        zeros=all(one.get("symmetric") is False for one in weights),
-        ordered=all(one.get("actorder") in (True, "group", "dynamic") for one in weights),
+        zeros=all(group.get("symmetric") is False for group in weights),
+        ordered=all(group.get("actorder") in (True, "group", "dynamic") for group in weights),
     )
-    least = min(zip(bits, weights, strict=True), key=lambda one: one[0])
+    least = min(zip(bits, weights, strict=True), key=lambda group: group[0])
     floats = least[1].get("type") == "float"
     return Nvfp4() if floats and least[0] == 4 else Packed(settings), Scaled(settings)
 
 
 def _block(stated):
     """Older checkpoints state [128, 128] as "128x128"."""
-    written = (
-        re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", stated) if isinstance(stated, str) else None
-    )
-    return stated if written is None else [int(written[1]), int(written[2])]
+    sizes = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", stated) if isinstance(stated, str) else None
+    return stated if sizes is None else [int(sizes[1]), int(sizes[2])]
 
 
 def _positive(says, key):

@@ -3,10 +3,12 @@
 A weight `q_proj.weight` may be stored as `q_proj.weight_packed`, `q_proj.weight_scale` and others.
 What these names have in common is the stem (`q_proj`); what follows it is the part's ending.
 Nothing that is stored is believed: a format states what it needs before it reads what is large.
+Whether a single weight is packed, its parts tell: so what is left out of the packing (`ignore` in
+config.json) needs no list.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -107,9 +109,9 @@ class Format(Protocol):
 
     stem: re.Pattern[str]
     needed: tuple[str, ...]
-    optional: tuple[str, ...]
-    made: str
-    by_rows: bool
+    optional: tuple[str, ...] = ()
+    made: str = ".weight"
+    by_rows: bool = False
 
     def shape(self, parts: Parts) -> Shape:
         """The shape of the weight; ReportError for parts that do not fit together."""
@@ -120,6 +122,80 @@ class Format(Protocol):
     def numbers(self, parts: Parts) -> torch.Tensor:
         """The numbers of the weight, float32, computed in float32; parts were asked for their
         shape before."""
+
+
+WITHOUT_EFFECT = re.compile(
+    r".*[._](input|output|activation|q|k|v|prob)_(scale(_inv|_ub)?|zero_point|global_scale)"
+)
+"""Tensors of the scales of activations and caches, which change no weight."""
+
+LEFT_OVER = re.compile(
+    r".*(\.(qweight|qzeros|scales|g_idx|SCB|weight_(packed|scale\w*|shape|zero_point|g_idx)"
+    r"|weight_global_scale|weight_format|(nested_)?(absmax|quant_map)"
+    r"|quant_state\.bitsandbytes__\w+|biases)|_(blocks|scales))"
+)
+"""What names parts of packed weights in any format."""
+
+UNMISTAKABLE = re.compile(
+    r".*\.(qweight|qzeros|SCB|weight_(packed|scale|scale_inv)|absmax"
+    r"|quant_state\.bitsandbytes__\w+)"
+)
+"""The same, of names that nothing else has."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How a checkpoint's weights are packed.
+
+    label: what config.json calls it, such as "fp8" or "gptq"
+    formats: of its weights, the first that fits a name first
+    """
+
+    label: str
+    formats: tuple[Format, ...]
+
+    def weights(self, names: Iterable[str]) -> dict[str, tuple[Format | None, dict[str, str]]]:
+        """The weights that stored tensors make.
+
+        names: of all stored tensors
+        returns: dict of the weight's name -> (its format, dict of ending -> stored name); of a
+            tensor that is stored as it is, (None, {"": name})
+        raises: ReportError naming a part that is missing, or that belongs to no weight
+        """
+        there = {name for name in names if not WITHOUT_EFFECT.fullmatch(name)}
+        made, used = {}, set()
+        for form in self.formats:
+            for name in sorted(there - used):
+                match = form.stem.fullmatch(name)
+                if match is None:
+                    continue
+                weight, parts = match[1] + form.made, self._parts(form, match[1], there)
+                if weight in made or (weight in there and weight not in parts.values()):
+                    raise ReportError(
+                        f"the weights hold {quoted(weight)} twice, the second time packed "
+                        f"({quoted(name)}); download or copy the checkpoint again"
+                    )
+                made[weight] = (form, parts)
+                used.update(parts.values())
+        plain = sorted(there - used)
+        left = next(filter(LEFT_OVER.fullmatch, plain), None)
+        if left is not None:
+            raise ReportError(
+                f"the weights hold {quoted(left)}, which belongs to no weight that is packed as "
+                "config.json says; use the checkpoint that this one was made from"
+            )
+        return made | {name: (None, {"": name}) for name in plain}
+
+    def _parts(self, form, stem, there):
+        lacking = [stem + ending for ending in form.needed if stem + ending not in there]
+        if lacking:
+            raise ReportError(
+                f"the weights lack the tensor {quoted(lacking[0])}, without which "
+                f"{quoted(stem + form.made)} cannot be unpacked; download or copy the checkpoint "
+                "again"
+            )
+        endings = (*form.needed, *form.optional)
+        return {ending: stem + ending for ending in endings if stem + ending in there}
 
 
 def _word(dtype):
