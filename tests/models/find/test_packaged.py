@@ -71,10 +71,8 @@ def test_of_alternatives_the_one_in_a_package_counts_where_it_is_here(installed,
 @pytest.mark.parametrize(
     ("named", "left"),
     [
-        (f"{NAME} or falcon-8x8", "falcon-8x8"),
         (f"owner/large or {NAME} or falcon-8x8", "owner/large or falcon-8x8"),
         (NAME, NAME),
-        ("owner/large or falcon-8x8", "owner/large or falcon-8x8"),
     ],
 )
 def test_models_in_packages_can_be_left_out_where_there_is_another(named, left):

@@ -1,11 +1,9 @@
 """An adapter is merged by the same numbers however a model is loaded, or refused by its name."""
 
-import json
 import math
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import modeling_utils
 from transformers.integrations import peft
@@ -14,11 +12,17 @@ from transformers.models.llama import modeling_llama
 
 from report import families
 from report.models.attention.structure import structure
-from report.models.load import load
 from report.models.load.load import load_model
 from report.models.partial import merging
 from tests.models import tiny_tokenizers
-from tests.models.checkpoints import add_adapter, change_config, refused, save
+from tests.models.checkpoints import (
+    add_adapter,
+    change_config,
+    change_weights,
+    refused,
+    refused_early,
+    save,
+)
 from tests.models.gguf import written as gguf
 from tests.models.quantised import written
 
@@ -26,16 +30,13 @@ WAYS = [{}, {"layers": 2}, {"layer_by_layer": True}]
 QUERY = "self_attn.q_proj"
 
 
-@pytest.fixture(params=["peft alone", "accelerate alone"], autouse=True)
+@pytest.fixture(autouse=True)
 def packages(request, monkeypatch):
     """With one of two packages that transformers looks for, as far as it can tell."""
-    there = request.param == "peft alone"
+    there = getattr(request, "param", "peft alone") == "peft alone"
     for module in (peft, auto_factory):
         monkeypatch.setattr(module, "is_peft_available", lambda: there)
     monkeypatch.setattr(modeling_utils, "is_accelerate_available", lambda: not there)
-
-
-one_is_enough = pytest.mark.parametrize("packages", ["peft alone"], indirect=True)
 
 
 def held(loaded):
@@ -52,7 +53,8 @@ def held(loaded):
 def require_same(folder, expected, changed):
     """Assert that a model has the `expected` tensors (float64) in all ways, those that are
     `changed` up to rounding and the others exactly."""
-    whole = held(load_model(folder))
+    loaded = load_model(folder)
+    whole = held(loaded)
     assert whole.keys() == expected.keys()
     for name, tensor in expected.items():
         if name in changed:
@@ -114,7 +116,6 @@ FAMILIES = [
 ]
 
 
-@one_is_enough
 @pytest.mark.parametrize("family", FAMILIES)
 def test_all_ways_have_the_same_tensors_of_every_family(family, tmp_path):
     model = families.tiny(family)
@@ -125,66 +126,65 @@ def test_all_ways_have_the_same_tensors_of_every_family(family, tmp_path):
     add_adapter(tmp_path / "it", tensors, target_modules=[ending])
     expected = doubled(model)
     require_same(tmp_path / "it", expected, change(expected, model, pairs))
+    assert type(load_model(tmp_path / "it").model) is type(model)
 
 
+ALL, NOT_THE_SECOND = (2, 2, 2), (2, 0, 2)
 KINDS = {
-    "rank": ("llama", QUERY, {}, lambda _: 2, lambda _: 4),
-    "root of rank": ("llama", QUERY, {"use_rslora": True}, lambda _: 2, lambda _: 8 / math.sqrt(2)),
-    "turned": ("gpt2/default", "c_attn", {"target_modules": ["c_attn"]}, lambda _: 2, lambda _: 4),
-    "embedding": (
-        "llama",
-        "embed_tokens",
-        {"target_modules": ["embed_tokens"]},
-        lambda _: 2,
-        lambda _: 4,
-    ),
+    "rank": (QUERY, {}, ALL, (4, 4, 4)),
+    "root of rank": (QUERY, {"use_rslora": True}, ALL, (8 / math.sqrt(2),) * 3),
+    "embedding": ("embed_tokens", {}, ALL, (4, 4, 4)),
+    "turned": ("c_attn", {}, ALL, (4, 4, 4)),
     "patterns": (
-        "llama",
         QUERY,
         {"rank_pattern": {"layers.1.self_attn.q_proj": 3}, "alpha_pattern": {"^model.+0.+": 5}},
-        lambda path: 3 if ".1." in path else 2,
-        lambda path: 5 / 2 if ".0." in path else 8 / 3 if ".1." in path else 4,
+        (2, 3, 2),
+        (5 / 2, 8 / 3, 4),
     ),
-    "some layers": (
-        "llama",
+    "layers": (
         QUERY,
         {"layers_to_transform": [0, 2], "layers_pattern": "layers"},
-        lambda path: 0 if ".1." in path else 2,
-        lambda _: 4,
+        NOT_THE_SECOND,
+        (4, 4, 4),
     ),
-    "a pattern of targets": (
-        "llama",
-        QUERY,
-        {"target_modules": r".*\.1\..*q_proj"},
-        lambda path: 2 if ".1." in path else 0,
-        lambda _: 4,
-    ),
-    "excluded": (
-        "llama",
-        QUERY,
-        {"exclude_modules": ["layers.1.self_attn.q_proj"]},
-        lambda path: 0 if ".1." in path else 2,
-        lambda _: 4,
-    ),
+    "targets": (QUERY, {"target_modules": r".*\.1\..*q_proj"}, (0, 2, 0), (4, 4, 4)),
+    "excluded": (QUERY, {"exclude_modules": [f"layers.1.{QUERY}"]}, NOT_THE_SECOND, (4, 4, 4)),
 }
+"""Variant -> the modules that it changes, its settings, ranks and scales by layer."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dora", [False, True])
+def of_layer(values):
+    """A function of a path -> the value of its layer; of the embedding that of the first."""
+    return lambda path: values[int("".join(filter(str.isdigit, path)) or 0)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "dora"),
+    [*((kind, False) for kind in KINDS), ("rank", True), ("turned", True), ("patterns", True)],
+)
 def test_weights_become_what_is_published_of_each_variant(kind, dora, tmp_path):
-    family, ending, stated, ranks, scale = KINDS[kind]
-    model = families.tiny(family)
+    ending, settings, ranks, scales = KINDS[kind]
+    model = families.tiny("gpt2/default" if kind == "turned" else "llama")
     save(model, tmp_path / "it")
-    tensors, pairs = matrices(model, ending, ranks)
+    tensors, pairs = matrices(model, ending, of_layer(ranks))
     lengths = {path: 1 + torch.rand(len(b)) for path, _, b in pairs} if dora else {}
-    tensors |= {f"{path}.lora_magnitude_vector": one for path, one in lengths.items()}
-    add_adapter(tmp_path / "it", tensors, use_dora=dora, **stated)
-    if dora and kind == "embedding":
-        for way in WAYS:
-            refused(tmp_path / "it", "embed_tokens.* an embedding, of which DoRA", **way)
-        return
+    tensors |= {f"{path}.lora_magnitude_vector": length for path, length in lengths.items()}
+    settings = {"target_modules": [ending.rpartition(".")[2]], "use_dora": dora} | settings
+    add_adapter(tmp_path / "it", tensors, **settings)
     expected = doubled(model)
-    require_same(tmp_path / "it", expected, change(expected, model, pairs, scale, lengths))
+    require_same(
+        tmp_path / "it", expected, change(expected, model, pairs, of_layer(scales), lengths)
+    )
+
+
+def test_an_embedding_has_no_dora(tmp_path):
+    model = families.tiny("llama")
+    tensors, _ = matrices(model, "embed_tokens")
+    tensors["model.embed_tokens.lora_magnitude_vector"] = torch.ones(64)
+    add_adapter(
+        save(model, tmp_path / "it"), tensors, use_dora=True, target_modules=["embed_tokens"]
+    )
+    refused(tmp_path / "it", "embed_tokens.* an embedding, of which DoRA")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,6 @@ def test_whole_tensors_take_the_place_of_the_models(family, ending, stated, whol
     require_same(tmp_path / "it", expected, changed)
 
 
-@one_is_enough
 @pytest.mark.parametrize(
     ("family", "ours", "theirs", "targets"),
     [
@@ -244,125 +243,101 @@ def beside(tmp_path):
     return tmp_path / "it"
 
 
-def change_adapter(folder, **stated):
-    path = folder / "adapter_config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | stated))
+WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 
 
-@one_is_enough
-@pytest.mark.parametrize(
-    ("stated", "named"),
-    [
-        *(({"peft_type": kind}, kind) for kind in ("IA3", "PREFIX_TUNING", "LOHA", "VERA", None)),
-        ({"trainable_token_indices": [3]}, "trainable_token_indices"),
-        ({"target_parameters": ["experts.down_proj"]}, "target_parameters"),
-        ({"alora_invocation_tokens": [1]}, "alora_invocation_tokens"),
-        ({"what_comes_next": 1}, "what_comes_next"),
-        ({"init_lora_weights": "pissa"}, "pissa"),
-        ({"r": 0}, "r is 0"),
-        ({"r": 3}, r"lora_A.*\[2, 64\].*\[3, 64\]"),
-        ({"lora_alpha": math.inf}, "lora_alpha is inf"),
-        ({"lora_alpha": 10**400}, "lora_alpha is 1000"),
-        *(
-            ({"rank_pattern": {one: 2}}, "pattern")
-            for one in ("(", "(.|.)*[0-9]", "((a{999}){999}")
-        ),
-        ({"target_modules": None}, "target_modules"),
-        ({"target_modules": ["q_proj", "k_proj"]}, r"layers\.0\.self_attn\.k_proj.*missing"),
-        ({"target_modules": ["v_proj"]}, r"layers\.0\.self_attn\.q_proj.*none of target_modules"),
-        ({"layers_to_transform": [0, 1]}, r"layers\.2\.self_attn\.q_proj.*none of target_modules"),
-        ({"modules_to_save": ["lm_head"]}, r"lm_head\.weight.*missing"),
-        ({"use_dora": True}, "lora_magnitude_vector"),
-    ],
-)
-def test_settings_that_are_not_merged_are_refused_before_memory_is_asked_for(
-    beside, monkeypatch, stated, named
-):
-    change_adapter(beside, **stated)
-    for loader in ("from_pretrained", "open_partial"):
-        monkeypatch.setattr(load, loader, lambda *_, **__: pytest.fail("it was loaded"))
-    for way in WAYS:
-        refused(beside, f"model 'it' has an adapter that is not merged here: .*{named}", **way)
+def stated(**settings):
+    """A damage: other settings of the adapter."""
+    return lambda folder: change_config(folder, CONFIG, **settings)
 
 
-@one_is_enough
+def tensors(change):
+    """A damage: the adapter's tensors are a function of those that there are."""
+    return lambda folder: change_weights(folder, change, WEIGHTS)
+
+
+def each(change, rename=lambda name: name, keep=False):
+    """A damage: every tensor is another one, or there once more under another name."""
+    return tensors(
+        lambda held: (
+            (held if keep else {}) | {rename(name): change(tensor) for name, tensor in held.items()}
+        )
+    )
+
+
+def added(name, *shape):
+    return tensors(lambda held: held | {name: torch.ones(shape)})
+
+
+def text(change):
+    return lambda folder: (folder / CONFIG).write_text(change((folder / CONFIG).read_text()))
+
+
+FIRST = f"base_model.model.model.layers.0.{QUERY}"
+FIRST_QUERY, LAST_QUERY = r"layers\.0\.self_attn\.q_proj", r"layers\.2\.self_attn\.q_proj"
+DAMAGES = [
+    *((kind, stated(peft_type=kind)) for kind in ("IA3", "PREFIX_TUNING")),
+    ("trainable_token_indices", stated(trainable_token_indices=[3])),
+    ("target_parameters", stated(target_parameters=["experts.down_proj"])),
+    ("alora_invocation_tokens", stated(alora_invocation_tokens=[1])),
+    ("what_comes_next", stated(what_comes_next=1)),
+    ("pissa", stated(init_lora_weights="pissa")),
+    ("r is 0", stated(r=0)),
+    (r"lora_A.*\[2, 64\].*\[3, 64\]", stated(r=3)),
+    ("lora_alpha is inf", stated(lora_alpha=math.inf)),
+    ("lora_alpha is 1000", stated(lora_alpha=10**400)),
+    *(
+        ("pattern", stated(rank_pattern={pattern: 2}))
+        for pattern in ("(", "(.|.)*[0-9]", "((a{999}){999}")
+    ),
+    ("target_modules", stated(target_modules=None)),
+    (r"layers\.0\.self_attn\.k_proj.*missing", stated(target_modules=["q_proj", "k_proj"])),
+    (f"{FIRST_QUERY}.*none of target_modules", stated(target_modules=["v_proj"])),
+    (f"{LAST_QUERY}.*none of target_modules", stated(layers_to_transform=[0, 1])),
+    (r"lm_head\.weight.*missing", stated(modules_to_save=["lm_head"])),
+    ("lora_magnitude_vector", stated(use_dora=True)),
+    (
+        f"{FIRST_QUERY}.*lora_B",
+        tensors(lambda held: {k: v for k, v in held.items() if "_B" not in k}),
+    ),
+    (r"score\.weight", added("base_model.model.score.weight", 2, 64)),
+    ("vera_lambda", added("vera_lambda", 2)),
+    (r"q_proj\.weight", added(f"{FIRST}.weight", 64, 64)),
+    (r"q_proj\.lora_A.*\[2, 63\].*\[2, 64\]", each(lambda tensor: tensor[:, :-1])),
+    (
+        r"lora_A\.weight' is there twice, as '.*\.lora_A'",
+        each(torch.neg, lambda name: name.removesuffix(".weight"), keep=True),
+    ),
+    (
+        r"q_proj\.weight' twice, as '",
+        each(torch.neg, lambda name: name.replace("model.l", "l"), True),
+    ),
+    ("whole numbers", each(torch.Tensor.char)),
+    ("nothing but zeros", each(torch.zeros_like)),
+    ("no weight", tensors(lambda _: {})),
+    ("q_proj.* missing", tensors(lambda _: {f"{FIRST[:23]}norm.weight": torch.ones(64)})),
+    ("'it/adapter_config.json' is not JSON of an adapter", text(lambda _: "[]")),
+    ("the name 'r' comes twice", text(lambda content: content.replace("{", '{"r": 3, ', 1))),
+    ("no adapter_config.json beside", lambda folder: (folder / CONFIG).unlink()),
+    (
+        "no adapter_model.safetensors beside .*pickle",
+        lambda folder: (folder / WEIGHTS).rename(folder / "adapter_model.bin"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("sentence", "damage"), DAMAGES)
+def test_an_adapter_is_refused_before_memory_is_asked_for(beside, monkeypatch, sentence, damage):
+    damage(beside)
+    refused_early(beside, sentence, monkeypatch)
+
+
 def test_patterns_that_are_many_are_not_tried_without_end(beside, monkeypatch):
     monkeypatch.setattr(merging, "PATIENCE_WITH_ALL", 0)
-    change_adapter(beside, alpha_pattern={f"never_{number}": 1 for number in range(9)})
+    stated(alpha_pattern={f"never_{number}": 1 for number in range(9)})(beside)
     refused(beside, "its pattern .*never_1.* cannot be used")
 
 
-def without(ending):
-    return lambda held: {name: one for name, one in held.items() if not name.endswith(ending)}
-
-
-@one_is_enough
-@pytest.mark.parametrize(
-    ("damage", "named"),
-    [
-        (without("0.self_attn.q_proj.lora_B.weight"), r"layers\.0\.self_attn\.q_proj.*lora_B"),
-        (without("0.self_attn.q_proj.lora_A.weight"), r"layers\.0\.self_attn\.q_proj.*lora_A"),
-        (
-            lambda held: held | {"base_model.model.score.weight": torch.ones(2, 64)},
-            r"score\.weight",
-        ),
-        (lambda held: held | {"vera_lambda": torch.ones(2)}, "vera_lambda"),
-        (
-            lambda held: (
-                held | {f"base_model.model.model.layers.0.{QUERY}.weight": torch.ones(64, 64)}
-            ),
-            r"q_proj\.weight",
-        ),
-        (
-            lambda held: {name: one[:, :-1] for name, one in held.items()},
-            r"q_proj\.lora_A.*\[2, 63\].*\[2, 64\]",
-        ),
-        (
-            lambda held: (
-                held | {name.removesuffix(".weight"): one + 1 for name, one in held.items()}
-            ),
-            r"lora_A\.weight' is there twice, as '.*\.lora_A'",
-        ),
-        (
-            lambda held: (
-                held
-                | {name.replace("model.layers.", "layers."): one + 1 for name, one in held.items()}
-            ),
-            r"q_proj\.weight' twice, as '",
-        ),
-        (lambda held: {name: one.char() for name, one in held.items()}, "whole numbers"),
-        (lambda held: {name: one.bool() for name, one in held.items()}, "whole numbers"),
-        (
-            lambda held: {name: torch.zeros_like(one) for name, one in held.items()},
-            "nothing but zeros",
-        ),
-        (lambda _: {}, "no weight"),
-        (lambda _: {"base_model.model.model.norm.weight": torch.ones(64)}, "q_proj.* missing"),
-    ],
-)
-def test_tensors_that_fit_no_weight_or_are_missing_are_refused(beside, damage, named):
-    path = beside / "adapter_model.safetensors"
-    save_file({name: one.contiguous() for name, one in damage(load_file(path)).items()}, path)
-    for way in WAYS:
-        refused(beside, f"(not merged here: |hold|holds).*{named}", **way)
-
-
-@one_is_enough
-def test_files_that_are_missing_damaged_or_pickled_are_refused(beside):
-    weights, config = beside / "adapter_model.safetensors", beside / "adapter_config.json"
-    kept = config.read_text()
-    config.write_text("[]")
-    refused(beside, "'it/adapter_config.json' is not JSON of an adapter")
-    config.write_text(kept.replace("{", '{"r": 3, ', 1))
-    refused(beside, "JSON of an adapter: the name 'r' comes twice")
-    config.unlink()
-    refused(beside, "no adapter_config.json beside adapter_model.safetensors")
-    config.write_text(kept)
-    weights.rename(beside / "adapter_model.bin")
-    refused(beside, "no adapter_model.safetensors beside .*pickle")
-
-
-@one_is_enough
 @pytest.mark.parametrize(
     ("family", "ending", "named"),
     [
@@ -379,12 +354,15 @@ def test_weights_that_are_no_tensor_of_their_own_are_refused(family, ending, nam
         path = "model.layers.0.block_sparse_moe.experts.0.w1.lora_"
         tensors = {f"{path}{letter}.weight": one for letter, one in rows.items()}
     add_adapter(tmp_path / "it", tensors, target_modules=[ending])
-    for way in WAYS:
-        refused(tmp_path / "it", named, **way)
+    refused(tmp_path / "it", named)
 
 
 @pytest.mark.promise("model-folder")
-@pytest.mark.parametrize("base", ["folder", "packed"])
+@pytest.mark.parametrize(
+    ("packages", "base"),
+    [("peft alone", "folder"), ("accelerate alone", "packed")],
+    indirect=["packages"],
+)
 def test_an_adapter_alone_is_merged_into_its_model(base, tmp_path):
     model = families.tiny("llama" if base == "folder" else "qwen3")
     folder = save(model, tmp_path / "base")
@@ -409,7 +387,7 @@ def test_an_adapter_alone_is_merged_into_its_model(base, tmp_path):
     }
 
 
-def test_tensors_in_bfloat16_are_rounded_once_and_the_same(beside):
+def test_numbers_in_bfloat16_are_rounded_once_and_the_same(beside):
     whole = held(load_model(beside, dtype="bfloat16"))
     exact = held(load_model(beside))
     for way in WAYS[1:]:
@@ -419,24 +397,13 @@ def test_tensors_in_bfloat16_are_rounded_once_and_the_same(beside):
                 assert torch.equal(tensor, exact[name].bfloat16())
 
 
-@one_is_enough
 def test_a_class_that_another_package_put_in_place_is_refused(beside, monkeypatch):
     theirs = type("FastNorm", (modeling_llama.LlamaRMSNorm,), {"__module__": "fast.kernels"})
     monkeypatch.setattr(modeling_llama, "LlamaRMSNorm", theirs)
-    for way in WAYS:
+    for way in WAYS[::2]:
         refused(beside, r"layers\.0\.input_layernorm.* is a fast\.kernels\.FastNorm", **way)
 
 
-@one_is_enough
-def test_weights_that_config_json_names_elsewhere_are_refused(beside):
-    (beside / "model.safetensors").rename(beside / "other.safetensors")
-    save(families.tiny("llama", seed=1), beside)
-    change_config(beside, transformers_weights="other.safetensors")
-    for way in WAYS:
-        refused(beside, r"transformers_weights is 'other\.safetensors'", **way)
-
-
-@one_is_enough
 def test_an_adapter_of_a_gguf_file_is_merged_as_into_its_checkpoint(tmp_path):
     # whose queries llama.cpp stores in another order of rows, which the adapter does not know
     model = gguf.tiny("llama")

@@ -5,11 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 from transformers import (
-    Gemma3Config,
-    Gemma3ForConditionalGeneration,
     MambaConfig,
     MambaForCausalLM,
-    SiglipVisionConfig,
     T5Config,
     T5ForConditionalGeneration,
     dynamic_module_utils,
@@ -20,26 +17,6 @@ from report.models.attention import running
 from report.models.load.load import load_model
 from tests.models import remote_code
 from tests.models.checkpoints import change_config, change_weights, refused, save
-
-FAMILIES = [
-    families.variants(family)[0]
-    for family in families.names()
-    if not families.read(family).get("unsupported")
-]
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_model_of_any_family_is_the_one_that_was_saved(name, tmp_path):
-    model = families.tiny(name)
-    loaded = load_model(save(model, tmp_path / "tiny"))
-    assert type(loaded.model) is type(model)
-    assert loaded.model.state_dict().keys() == model.state_dict().keys()
-    for key, tensor in model.state_dict().items():
-        assert torch.equal(loaded.model.state_dict()[key], tensor), key
-    assert loaded.identity["family"] == model.config.model_type
-    assert len(loaded.structure) == loaded.identity["num_hidden_layers"]
-    heads = loaded.identity["num_attention_heads"]
-    assert {part.heads for part in loaded.structure} == {heads}
 
 
 @pytest.mark.parametrize("layers", [None, 2])
@@ -58,21 +35,7 @@ def test_names_without_the_model_s_prefix_are_known_as_gpt_2_has_them_on_the_hub
 
 
 def test_of_gemma_3_with_images_only_the_text_model_is_read(tmp_path):
-    text = families.tiny("gemma3").config
-    vision = SiglipVisionConfig(
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        image_size=28,
-        patch_size=14,
-    )
-    tokens = {"image_token_index": 90, "boi_token_index": 91, "eoi_token_index": 92}
-    config = Gemma3Config(
-        text_config=text.to_dict(), vision_config=vision.to_dict(), mm_tokens_per_image=4, **tokens
-    )
-    torch.manual_seed(1)
-    whole = Gemma3ForConditionalGeneration(config).eval()
+    whole = families.tiny("gemma3/multimodal")
     loaded = load_model(save(whole, tmp_path / "gemma"))
     assert type(loaded.model).__name__ == "Gemma3ForCausalLM"
     assert not any("vision" in name for name, _ in loaded.model.named_parameters())
@@ -80,20 +43,7 @@ def test_of_gemma_3_with_images_only_the_text_model_is_read(tmp_path):
     with torch.no_grad():
         assert torch.equal(loaded.model(ids).logits, whole(ids).logits)
     first = load_model(tmp_path / "gemma", layers=1)
-    assert first.partial is not None
     assert first.weights_sha256 != loaded.weights_sha256
-    loaded.identity["layers_measured"] = 1
-    runs = [running.Run(list(range(1, 25)))]
-    assert torch.equal(first.run(runs)[0], loaded.run(runs)[0])
-
-
-def test_an_architecture_that_nobody_knows_is_named(folder):
-    change_config(folder, model_type="home_made", architectures=["HomeMadeForCausalLM"])
-    refused(
-        folder,
-        r"model 'copy' has the architecture 'home_made', which transformers \d.* does not know; a "
-        "newer transformers may, or a model with an architecture listed by `python -m report mod",
-    )
 
 
 def test_an_encoder_with_a_decoder_is_refused(tmp_path):
@@ -116,15 +66,6 @@ def test_a_model_without_attention_is_refused_by_name_and_nothing_else_is_broken
     assert len(load_model(falcon_folder).structure) == 3
 
 
-def test_code_in_the_folder_is_not_run(folder, tmp_path):
-    (folder / "modeling_evil.py").write_text(
-        f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Evil: pass\n"
-    )
-    change_config(folder, auto_map={"AutoModelForCausalLM": "modeling_evil.Evil"})
-    assert load_model(folder).identity["family"] == "falcon"
-    assert not (tmp_path / "ran").exists()
-
-
 @pytest.fixture
 def remote(tmp_path, monkeypatch):
     """A checkpoint that brings its own code, which leaves a trace when it is run."""
@@ -138,7 +79,7 @@ def remote(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("name", [None, "other", "own-code2", "True"])
+@pytest.mark.parametrize("name", [None, "own-code2"])
 def test_code_of_a_model_is_refused_unless_it_is_named(remote, tmp_path, name):
     said = (
         r"model 'own-code' \(remote\) brings its own code \(remote\.RemoteConfig\), which would "
