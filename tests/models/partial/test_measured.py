@@ -1,41 +1,30 @@
 """Measuring a model in part gives what measuring the whole one gives, self-check included."""
 
-import numpy as np
 import pytest
 
 from report import families
 from report.models.attention import rotation
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_corpus, measure_passage
-from tests.models.checkpoints import save
+from tests.models.checkpoints import require_same_measurements, save
 
 PASSAGE = [3, 71, 8, 3, 44, 60, 2, 15, 71, 8, 33, 52]
 CORPUS = [[9, 5, 9, 71, 30], [44, 60, 2, 15]]
-TABLES = ("largest_targets", "marker_count", "magnitude", "alignment")
 
 
-@pytest.fixture(scope="module", params=["llama/default", "gemma3/multimodal", "bert/encoder"])
+@pytest.fixture(scope="module", params=["gemma3/multimodal", "bert/encoder"])
 def folder(request, tmp_path_factory):
     return save(families.tiny(request.param), tmp_path_factory.mktemp("model"))
 
 
-@pytest.mark.parametrize("options", [{"layers": 2}, {"layer_by_layer": True}, {"layers": 1}])
+@pytest.mark.parametrize("options", [{"layers": 2}, {"layer_by_layer": True}])
 def test_a_model_in_part_is_measured_as_the_whole(folder, options):
     whole, part = load_model(folder), load_model(folder, **options)
     assert whole.partial is None
     assert part.partial.layer_by_layer == options.get("layer_by_layer", False)
     count = part.measured_layers
     assert count == options.get("layers", 3)
-    expected, found = measure_passage(whole, PASSAGE), measure_passage(part, PASSAGE)
-    for name in TABLES:
-        assert np.array_equal(getattr(found, name), getattr(expected, name)[:count])
-    for layer in range(count):
-        for head in range(4):
-            for one, other in zip(
-                found.terms(layer, head), expected.terms(layer, head), strict=True
-            ):
-                assert one.name == other.name
-                assert np.array_equal(one.values, other.values)
+    require_same_measurements(part, whole, PASSAGE)
     sums = measure_corpus(part, CORPUS), measure_corpus(whole, CORPUS)
     of_part, of_whole = (each.sums for each in sums)
     assert of_part

@@ -7,65 +7,13 @@ import torch
 from safetensors.torch import load_file
 from transformers import MixtralConfig, MixtralForCausalLM
 
-from report import families
 from report.errors import ReportError
-from report.models.load.settings import TEXT_PART
 from report.models.partial.model import skeleton
 from report.models.partial.stored import converted, stored_names
 
 
 def skeleton_of(model):
     return skeleton(type(model), copy.deepcopy(model.config))
-
-
-def names_of(model, change=lambda name: name, renamed=None):
-    """dict of the model's names to those in a checkpoint that spells them differently."""
-    empty = skeleton_of(model)
-    found = stored_names(empty, [change(name) for name in empty.state_dict()], renamed)
-    return {name: stored.names for name, stored in found.items()}
-
-
-@pytest.mark.parametrize("name", ["llama/default", "gpt2/default", "bert/encoder", "falcon/alibi"])
-def test_a_checkpoint_has_the_names_of_the_model_with_its_head_or_without(name):
-    model = families.tiny(name)
-    prefix = model.base_model_prefix + "."
-    every = list(model.state_dict())
-    assert names_of(model) == {one: [one] for one in every}
-    bare = names_of(model, lambda one: one.removeprefix(prefix))
-    assert bare == {one: [one.removeprefix(prefix)] for one in every}
-
-
-def test_a_model_without_a_head_finds_itself_in_one_with_a_head():
-    model = families.tiny("gpt2/default").transformer
-    found = names_of(model, lambda one: f"transformer.{one}")
-    assert found == {one: [f"transformer.{one}"] for one in model.state_dict()}
-
-
-def test_names_of_old_norms_are_understood():
-    model = families.tiny("bert/encoder")
-
-    def old(name):
-        name = name.replace("LayerNorm.weight", "LayerNorm.gamma")
-        return name.replace("LayerNorm.bias", "LayerNorm.beta")
-
-    found = names_of(model, old)
-    assert found["bert.embeddings.LayerNorm.weight"] == ["bert.embeddings.LayerNorm.gamma"]
-    assert set(found) == set(model.state_dict())
-
-
-@pytest.mark.parametrize("prefix", ["language_model.model.", "model.language_model."])
-def test_the_text_part_of_a_larger_model(prefix):
-    model = families.tiny("gemma3/text")
-    _, renamed = TEXT_PART["Gemma3ForConditionalGeneration"]
-    found = names_of(model, lambda name: name.replace("model.", prefix, 1), dict(renamed))
-    norm = "layers.2.input_layernorm.weight"
-    assert found["model." + norm] == [prefix + norm]
-
-
-def test_tensors_that_the_model_does_not_have_are_left_aside():
-    empty = skeleton_of(families.tiny("llama/default"))
-    found = stored_names(empty, ["model.layers.0.rotary_emb.inv_freq", "vision.weight"])
-    assert found == {}
 
 
 @pytest.fixture
