@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -12,13 +11,11 @@ from transformers.integrations import finegrained_fp8, mxfp4
 
 from report import families
 from report.models.load.load import load_model
-from report.models.measure.passage import measure_passage
 from report.models.partial.packed import open_checkpoint, stored_as
-from tests.models.checkpoints import change_config, change_weights, save
-from tests.models.quantised.written import EIGHT, FORMATS, MXFP4, packs, single, written
+from tests.models.checkpoints import change_config, change_weights, require_same_measurements, save
+from tests.models.quantised.written import FORMATS, MXFP4, packs, single, written
 
 IDS = [1, 5, 80, 41, 5, 7, 80, 77, 5, 6, 17, 33]
-TABLES = ("largest_targets", "marker_count", "magnitude", "alignment")
 
 
 @pytest.fixture(scope="module")
@@ -43,36 +40,19 @@ def require_same_numbers(packed, twin):
         assert torch.equal(opened.read_rows(name, rows), numbers[rows]), name
 
 
-def require_same_measurements(packed, twin, **way):
-    ours, theirs = (load_model(folder, device="cpu", **way) for folder in (packed, twin))
-    found, expected = (measure_passage(loaded, IDS) for loaded in (ours, theirs))
-    assert ours.checked == theirs.checked
-    for name in TABLES:
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-    for layer in range(ours.measured_layers):
-        for one, other in zip(found.terms(layer, 1), expected.terms(layer, 1), strict=True):
-            assert one.name == other.name
-            assert np.array_equal(one.values, other.values)
-    return ours, theirs
-
-
-MODELS = ("fp8 blocks", "fbgemm", "float-quantized", "int-quantized", "pack-quantized", "nvfp4")
-MODELS += ("bitsandbytes 8", "nf4", "fp4", "gptq 4", "awq", "mlx 4")
-"""One of each format, loaded by transformers too; the others differ in their numbers alone."""
+MODELS = ("fp8 blocks", "gptq 4", "mlx 4")
+"""Loaded by transformers too; of all formats the numbers are those that a model would have."""
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_packed_model_is_the_model_of_its_numbers(plain, form, tmp_path):
-    """Of two families the numbers, of one of them the model too."""
-    require_same_numbers(*written(plain["qwen3"], form, tmp_path / "qwen3"))
-    packed, twin = written(plain["llama"], form, tmp_path / "llama")
+    packed, twin = written(plain["qwen3" if "nested" in form else "llama"], form, tmp_path)
     require_same_numbers(packed, twin)
     assert stored_as(packed) == mixed(twin, form)
-    if form not in MODELS:
-        return
-    ours = load_model(packed, device="cpu")
-    assert ours.identity["stored_as"] == mixed(twin, form)
-    require_same_state(ours.model, of_transformers(twin))
+    if form in MODELS:
+        ours = load_model(packed, device="cpu")
+        assert ours.identity["stored_as"] == mixed(twin, form)
+        require_same_state(ours.model, of_transformers(twin))
 
 
 def mixed(twin, form):
@@ -104,9 +84,7 @@ def require_same_state(ours, theirs):
 
 PARTLY = {
     "fp8 blocks": ("llama", {"layers": 2}),
-    "gptq 3": ("llama", {}),
     "nf4 nested": ("qwen3", {"layer_by_layer": True}),
-    "mlx 4": ("llama", {"layer_by_layer": True}),
     "awq": ("llama", {"layers": 2, "dtype": "bfloat16"}),
     "pack-quantized in order of activations": ("qwen3_moe", {"layer_by_layer": True}),
     "mxfp4": ("gpt_oss", {"layer_by_layer": True}),
@@ -118,9 +96,9 @@ PARTLY = {
 def test_measurements_are_those_of_the_numbers_in_part_too(plain, form, tmp_path):
     family, way = PARTLY[form]
     packed, twin = written(plain[family], form, tmp_path)
-    ours, _ = require_same_measurements(packed, twin, **way)
-    if not way:
-        return
+    ours, theirs = (load_model(folder, device="cpu", **way) for folder in (packed, twin))
+    require_same_measurements(ours, theirs, IDS)
+    assert ours.checked == theirs.checked
     assert ours.partial.checkpoint.bytes_read > 0
     assert ours.partial.planned(IDS)["bytes"] < ours.partial.planned(IDS)["of"]
 
@@ -152,15 +130,6 @@ def test_mxfp4_is_as_transformers_has_it(tmp_path):
     assert torch.equal(open_checkpoint(folder).read(name), theirs)
 
 
-@pytest.mark.parametrize("kind", ["e4m3", "e5m2"])
-def test_every_byte_is_the_float_that_torch_has_for_it(kind):
-    table, dtype = EIGHT[kind]
-    theirs = torch.arange(256, dtype=torch.uint8).view(dtype).float().numpy()
-    finite = np.isfinite(theirs)
-    assert np.array_equal(table[finite], theirs[finite])
-    assert np.isnan(table[~finite]).all()
-
-
 def test_scales_of_activations_and_caches_change_no_weight(plain, tmp_path):
     packed, twin = written(plain["llama"], "fp8 of a tensor", tmp_path)
     before = "model.layers.0.self_attn"
@@ -172,30 +141,40 @@ def test_scales_of_activations_and_caches_change_no_weight(plain, tmp_path):
     require_same_state(ours.model, theirs.model)
 
 
-def test_settings_of_single_weights(plain, tmp_path):
-    """MLX states them under the weight's name; GPTQ by patterns, and g_idx says the inputs."""
-    four, twin = written(plain["llama"], "mlx 4", tmp_path / "4")
-    eight, other = written(plain["llama"], "mlx 8", tmp_path / "8")
-    stem = "model.layers.1.mlp.up_proj"
-    theirs, numbers = (load_file(at / "model.safetensors") for at in (eight, other))
-    parts = {name: part for name, part in theirs.items() if name.startswith(f"{stem}.")}
-    change_weights(four, lambda tensors: tensors | parts)
-    change_weights(twin, lambda tensors: tensors | {f"{stem}.weight": numbers[f"{stem}.weight"]})
-    own = {"group_size": 32, "bits": 4, stem: {"group_size": 32, "bits": 8}, "lm_head": True}
-    change_config(four, quantization=own, quantization_config=own)
-    require_same_numbers(four, twin)
-    assert re.fullmatch("mlx: (INT4|INT8|F32)(, (INT4|INT8|F32)){2}", stored_as(four))
+STEM = "model.layers.1.mlp.up_proj"
+MIXED_MLX = {"group_size": 32, "bits": 4, STEM: {"group_size": 32, "bits": 8}, "lm_head": True}
 
-    four, twin = written(plain["llama"], "gptq 4", tmp_path / "g4")
-    eight, other = written(plain["llama"], "gptq 8", tmp_path / "g8")
-    theirs, numbers = (load_file(at / "model.safetensors") for at in (eight, other))
-    parts = {name: part for name, part in theirs.items() if name.startswith(f"{stem}.")}
-    change_weights(four, lambda tensors: tensors | parts)
-    change_weights(twin, lambda tensors: tensors | {f"{stem}.weight": numbers[f"{stem}.weight"]})
-    dynamic = {"+:.*up_proj": {"bits": 8}}
-    change_config(four, quantization_config=FORMATS["gptq 4"][1] | {"dynamic": dynamic})
+
+@pytest.mark.parametrize(
+    ("way", "settings", "said"),
+    [
+        (
+            "mlx",
+            {"quantization": MIXED_MLX, "quantization_config": MIXED_MLX},
+            "mlx: (INT4|INT8|F32)(, (INT4|INT8|F32)){2}",
+        ),
+        (
+            "gptq",
+            {
+                "quantization_config": FORMATS["gptq 4"][1]
+                | {"dynamic": {"+:.*up_proj": {"bits": 8}}}
+            },
+            "gptq: F32, INT4, INT8",
+        ),
+    ],
+)
+def test_settings_of_single_weights(plain, way, settings, said, tmp_path):
+    """MLX states them under the weight's name; GPTQ by patterns, and g_idx says the inputs."""
+    four, twin = written(plain["llama"], f"{way} 4", tmp_path / "4")
+    for folder, other in zip(
+        (four, twin), written(plain["llama"], f"{way} 8", tmp_path / "8"), strict=True
+    ):
+        eight = load_file(other / "model.safetensors").items()
+        parts = {name: part for name, part in eight if name.startswith(f"{STEM}.")}
+        change_weights(folder, lambda held, parts=parts: held | parts)
+    change_config(four, **settings)
     require_same_numbers(four, twin)
-    assert stored_as(four) == "gptq: F32, INT4, INT8"
+    assert re.fullmatch(said, stored_as(four))
 
 
 def test_rows_of_an_embedding_are_read_alone(plain, tmp_path):

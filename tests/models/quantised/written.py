@@ -25,27 +25,14 @@ BNB_FP4 += [-number for number in BNB_FP4]
 AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]
 
 
-def float8(exponent_bits, bias):
-    """The 256 numbers of an 8-bit float, by sign, exponent and mantissa; what is none is NaN."""
-    mantissa_bits = 7 - exponent_bits
-    numbers = []
-    for code in range(256):
-        exponent = code >> mantissa_bits & (1 << exponent_bits) - 1
-        mantissa = (code & (1 << mantissa_bits) - 1) / (1 << mantissa_bits)
-        size = 2.0 ** (exponent - bias) * (1 + mantissa)
-        if exponent == 0:
-            size = 2.0 ** (1 - bias) * mantissa
-        numbers.append(-size if code >> 7 else size)
-    table = np.array(numbers, F32)
-    if exponent_bits == 4:
-        table[[0x7F, 0xFF]] = np.nan
-    else:
-        table[[*range(0x7C, 0x80), *range(0xFC, 0x100)]] = np.nan
-    return table
+def float8(dtype):
+    """The 256 numbers of an 8-bit float of torch, float32; what is none is NaN."""
+    numbers = torch.arange(256, dtype=torch.uint8).view(dtype).float().numpy()
+    return np.where(np.isfinite(numbers), numbers, np.float32(np.nan))
 
 
-E4M3, E5M2 = float8(4, 7), float8(5, 15)
-EIGHT = {"e4m3": (E4M3, torch.float8_e4m3fn), "e5m2": (E5M2, torch.float8_e5m2)}
+EIGHT = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
+E4M3 = float8(EIGHT["e4m3"])
 
 
 def nearest(values, table):
@@ -55,7 +42,7 @@ def nearest(values, table):
 
 
 def as_float8(codes, kind):
-    return torch.from_numpy(codes).view(EIGHT[kind][1])
+    return torch.from_numpy(codes).view(EIGHT[kind])
 
 
 def in_words(rows, bits):
@@ -92,7 +79,7 @@ def fp8(kind="e4m3", block=None, ending="_scale_inv", scale_type=torch.float32):
         shape = (-(-rows // high), -(-columns // wide))
         scales = np.zeros(shape, F32)
         codes, numbers = np.zeros(weight.shape, np.uint8), np.zeros(weight.shape, F32)
-        table = EIGHT[kind][0]
+        table = float8(EIGHT[kind])
         for i in range(shape[0]):
             for j in range(shape[1]):
                 part = np.s_[i * high : (i + 1) * high, j * wide : (j + 1) * wide]
