@@ -3,18 +3,19 @@
 
 import { loadStyles } from "../data/loading.js";
 import { marked, onMark, point, unpoint } from "./marks.js";
-import { elementOf } from "./passage.js";
 
 const STYLES = new URL("long_passage.css", import.meta.url);
 
-let passage; // of this page
-let bar;
+let passage, bar; // of this page
+let elementOf; // see passage.js
 let found = []; // [first token, last token] of every match
 let at = 0; // the match that is shown
 
-// Called with the frame of a passage, once it is used. Returns whether it is watched from now on.
-export function watchLong(frame) {
+// Called with the frame of a passage, once it is used, and with a function from a token to its
+// element. Returns whether it is watched from now on.
+export function watchLong(frame, of) {
   if (frame.contains(passage)) return false;
+  elementOf = of;
   passage = frame.querySelector(".passage");
   bar = frame.querySelector(".passage__long");
   loadStyles(STYLES).catch(console.warn);

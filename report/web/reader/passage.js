@@ -37,7 +37,7 @@ function awaitLong(frame) {
     if (type === "click") pressed = target;
     const { watchLong } = await import("./long_passage.js");
     for (const each of types) bar.removeEventListener(each, load);
-    if (watchLong(frame)) pressed?.click();
+    if (watchLong(frame, elementOf)) pressed?.click();
   };
   for (const each of types) bar?.addEventListener(each, load);
 }
@@ -51,7 +51,7 @@ function pointAtFocused(passage) {
 let tokens = []; // of the passage of this page: to look for one among thousands takes milliseconds
 
 // The element of a token, undefined where there is none.
-export const elementOf = (token) => (tokens[token]?.isConnected ? tokens[token] : undefined);
+const elementOf = (token) => (tokens[token]?.isConnected ? tokens[token] : undefined);
 
 // The part of a character that an event is on. All parts are as wide as the character and lie in
 // each other, so the place decides: the first is where the character begins.
