@@ -16,7 +16,7 @@ from tests.figures import hand_made, live_page
 from tests.figures.live_page import TOOLTIP
 from tests.serving import served
 from tests.site import test_print
-from tests.site.test_core import CANVAS, LIVE, Chromium, box_of, drawn, to
+from tests.site.test_core import LIVE, Chromium, box_of, drawn, to
 from tests.site.test_print import bars, printed
 
 HOME = '<!doctype html><link rel="canonical" href="{}"><title>Home</title>'
@@ -191,24 +191,6 @@ def test_a_citation_shows_its_entry_and_a_phone_has_the_contents(reader, files):
     reader.click()
     reader.until("location.hash === '#one'")
     reader.size(1280, 1000)
-
-
-@pytest.mark.browser
-def test_a_figure_fills_the_screen_and_esc_leaves(reader, files):
-    reader.open(files["html"].as_uri())
-    to(reader, 1)
-    button = "#fig-1 .live-figure__tool[aria-label='Full screen']"
-    reader.until(f"document.querySelector({button!r})?.tagName")
-    *_, before, _ = box_of(reader, 1)
-    point_at(reader, button)
-    reader.click()
-    # a Firefox without a window has no full screen: there, the figure covers the page
-    full = "document.querySelector('#fig-1:is(:fullscreen, .live-figure--over)')?.tagName"
-    reader.until(full)
-    reader.until(f"{CANVAS.format(1)}.clientWidth > {before + 50}")
-    reader.press("Escape")
-    reader.until(f"!{full}")
-    reader.until(f"Math.abs({CANVAS.format(1)}.clientWidth - {before}) < 2")
 
 
 def ink_of(sheet):

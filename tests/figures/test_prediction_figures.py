@@ -318,15 +318,3 @@ def test_another_sentence_has_other_tokens_on_the_axes(page, predictions_address
     other = prediction.sentences[1]
     assert told["current token"] == f"{other.rows - 1}  “{other.tokens[other.rows - 1].label}”"
     assert told["asked for"] == f"“{other.target().label.strip()}”"
-
-
-@pytest.mark.browser
-def test_on_a_phone_all_of_it_fits(phone, predictions_address):
-    phone.goto(predictions_address)
-    for number in NUMBERS.values():
-        go_live(phone, number)
-        for canvas in phone.locator(f"#fig-{number} canvas").all():
-            box = canvas.bounding_box()
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= 390
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 390

@@ -95,10 +95,11 @@ def test_the_address_of_a_figure_opens_it_as_it_is(page, address):
 def test_back_and_forward_step_through_settled_changes(page, address):
     page.goto(address)
     go_live(page, 4)
-    before = page.evaluate(COUNT)
+    before, passage = page.evaluate(COUNT), ink(page, 4)
     page.check("#fig-4 input[value=corpus]")
     until(page, "location.hash === '#fig-4:source=corpus'")
     corpus = ink(page, 4)
+    assert corpus != passage
     page.check("#fig-5 input[value=corpus]")
     until(page, "location.hash === '#fig-5:source=corpus'")
     assert page.evaluate(COUNT) == before + 2
@@ -151,7 +152,7 @@ def test_a_drag_is_one_step_back(page, address):
     wait_for(page, 1, "head", 0)
 
 
-def test_going_back_restores_what_the_address_does_not_name(page, address):
+def test_linked_figures_go_together_and_back(page, address):
     page.goto(address)
     go_live(page, 2)
     page.check("#fig-2 input[data-link]")
@@ -161,6 +162,10 @@ def test_going_back_restores_what_the_address_does_not_name(page, address):
     page.go_back()
     wait_for(page, 2, "head", 0)
     assert page.input_value("#fig-3 input[name=head]") == "0"
+    page.uncheck("#fig-1 input[data-link]")
+    press(page, 3, "head", "End")
+    until(page, "location.hash.startsWith('#fig-3:layer=1,head=3')")
+    assert [page.input_value(f"#fig-{number} input[name=head]") for number in (1, 2)] == ["0", "0"]
 
 
 def test_a_link_to_a_figure_changes_no_state_and_is_gone_back_from(page, address):

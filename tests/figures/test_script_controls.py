@@ -3,12 +3,10 @@
 import pytest
 
 from tests.figures.live_page import (
-    TOOLTIP,
     first_tooltip,
     go_live,
     ink,
     painted,
-    resting_box,
     until,
 )
 
@@ -47,73 +45,25 @@ def test_the_shade_of_a_map_is_a_look_that_links_and_steps_back_keep(page, addre
     assert "shade" not in page.evaluate("location.hash")  # as it came: it need not be said
 
 
-def test_the_address_restores_a_figure_and_clamps_what_it_cannot_show(page, address):
-    page.goto(f"{address}#fig-2:layer=99,head=1,sort_idx=4,colour=red")
-    page.wait_for_selector("#fig-2.live-figure--live")
-    state = {
-        name: page.input_value(f"#fig-2 input[name={name}]")
-        for name in ("layer", "head", "sort_idx")
-    }
-    assert state == {"layer": "2", "head": "1", "sort_idx": "4"}
-    assert page.evaluate("document.querySelector('#fig-2').getBoundingClientRect().top") < 450
+VALUES = """number => Object.fromEntries([...document.querySelectorAll(
+    `#fig-${number} :is(input[type=range], input[name^=source]:checked)`)].map(
+    input => [input.name.split('-')[0], input.value]))"""
 
 
-def test_an_address_with_values_that_do_not_exist_changes_nothing(page, address):
-    page.goto(f"{address}#fig-4:source=foo")
-    go_live(page, 4)
-    assert page.locator("#fig-4 input[name^=source]:checked").get_attribute("value") == "passage"
-    before = page.input_value("#fig-1 input[name=layer]")
-    page.goto(f"{address}#fig-1:layer=foo,head=2")
-    until(page, "document.querySelector('#fig-1 input[name=head]').value === '2'")
-    assert page.input_value("#fig-1 input[name=layer]") == before
-
-
-def test_the_link_leads_to_the_data_that_are_shown(page, address, data):
-    page.goto(address)
-    go_live(page, 3)
-    page.locator("#fig-3 input[name=head]").focus()
-    page.keyboard.press("End")
-    layer = page.input_value("#fig-3 input[name=layer]")
-    link = "document.querySelector('#fig-3 .live-figure__links a').href"
-    until(page, f"{link}.endsWith('/{data.path.name}/attention/{layer}/3.json')")
-    assert page.request.get(page.evaluate(link)).json()["head"] == 3
-
-
-def test_linked_figures_go_together(page, address):
-    page.goto(address)
-    for number in (1, 2, 3):
-        go_live(page, number)
-    page.check("#fig-2 input[data-link]")
-    page.locator("#fig-3 input[name=head]").focus()
-    page.keyboard.press("End")
-    heads = [page.input_value(f"#fig-{number} input[name=head]") for number in (1, 2, 3)]
-    assert heads == ["3", "3", "3"]
-    page.uncheck("#fig-1 input[data-link]")
-    page.locator("#fig-3 input[name=head]").focus()
-    page.keyboard.press("Home")
-    assert page.input_value("#fig-1 input[name=head]") == "3"
-
-
-def test_a_head_is_ringed_in_the_other_figures(page, address):
-    page.goto(address)
-    for number in (4, 5, 6):
-        go_live(page, number)
-    page.set_viewport_size({"width": 1280, "height": 9000})  # marks are drawn where they are seen
-    painted(page)
-    before = [ink(page, number) for number in (5, 6)]
-    assert "head" in first_tooltip(page, 4)["real head"]
-    painted(page)
-    after = [ink(page, number) for number in (5, 6)]
-    assert all(one != other for one, other in zip(before, after, strict=True))
-
-
-def test_the_switch_shows_the_corpus(page, address):
-    page.goto(address)
-    go_live(page, 4)
-    before = ink(page, 4)
-    page.check("#fig-4 input[value=corpus]")
-    until(page, "location.hash === '#fig-4:source=corpus'")
-    assert ink(page, 4) != before
+@pytest.mark.parametrize(
+    ("number", "said", "expected"),
+    [
+        (2, "layer=99,head=1,sort_idx=4,colour=red", {"layer": "2", "head": "1", "sort_idx": "4"}),
+        (4, "source=foo", {"source": "passage"}),
+        (1, "layer=foo,head=2", {"layer": "1", "head": "2"}),
+    ],
+)
+def test_the_address_restores_a_figure_as_far_as_it_can(page, address, number, said, expected):
+    page.goto(f"{address}#fig-{number}:{said}")
+    go_live(page, number)
+    assert page.evaluate(VALUES, number) == expected
+    top = f"document.querySelector('#fig-{number}').getBoundingClientRect().top"
+    until(page, f"{top} < 450")
 
 
 def test_a_token_is_marked_by_pointer_and_focus_and_pinned_by_enter_until_escape(page, address):
@@ -144,21 +94,6 @@ def test_a_token_is_marked_by_pointer_and_focus_and_pinned_by_enter_until_escape
     painted(page)
     # redrawing a part moves the antialiasing of some pixels; the guide has hundreds
     assert abs(ink(page, 3)[0] - still) < 60 < with_guide - still
-
-
-def test_between_two_layers_no_head_is_ringed(page, address):
-    page.goto(address)
-    for number in (4, 5):
-        go_live(page, number)
-    page.set_viewport_size({"width": 1280, "height": 9000})
-    painted(page)
-    still = ink(page, 5)
-    box = resting_box(page, 4)
-    for y in range(5, 85):  # crosses every line of the figure
-        page.mouse.move(box["x"] + 0.36 * box["width"], box["y"] + y * box["height"] / 100)
-        assert page.evaluate(TOOLTIP) == {}
-    painted(page)
-    assert ink(page, 5) == still
 
 
 @pytest.mark.parametrize("kind", ["line", "area", "trail"])

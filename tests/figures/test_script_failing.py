@@ -54,6 +54,8 @@ def test_a_damaged_file_is_told_in_our_words(page, address, uncaught):
         page.locator(f"#fig-{number}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#fig-{number}.live-figure--failed")
         assert SAID.fullmatch(page.inner_text(f"#fig-{number} .live-figure__live")), number
+        assert page.locator(f"#fig-{number} .live-figure__picture").first.is_visible()
+        assert all(each.is_disabled() for each in page.locator(f"#fig-{number} input").all())
 
 
 def test_a_chart_library_that_is_a_page_of_the_host_is_told_too(page, address, uncaught):

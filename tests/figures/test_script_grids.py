@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from report.figures.parts import theme
 from tests.figures import hand_conditions
 from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
 from tests.figures.live_page import TOOLTIP, go_live, painted, resting, told_at, until
@@ -108,35 +107,11 @@ def test_every_panel_draws_its_lines_in_the_colours_of_its_legend(page, grids, s
     assert red_key == f"rgb({int(red[1:3], 16)}, {int(red[3:5], 16)}, {int(red[5:], 16)})"
 
 
-@pytest.mark.parametrize("number", [LINES, LAYERS, EFFECT])
-def test_two_lines_are_their_difference_unless_a_reader_asks_for_both(page, grids, number):
-    page.goto(grids)
-    go_live(page, number)
-    panel = 1 if number == EFFECT else 0
-    difference, (blue, red) = theme.MASS["light"], ("#1f5fc4", "#c62a35")
-    found = drawn(page, number)[panel]
-    assert found.get(difference, 0) > 25
-    assert max(found.get(blue, 0), found.get(red, 0)) <= 25
-    both_lines(page, number)
-    found = drawn(page, number)[panel]
-    assert min(found.get(blue, 0), found.get(red, 0)) > 25
-    assert found.get(difference, 0) <= 25
-
-
-def test_the_filler_is_shaded_in_the_bottom_row(page, grids):
-    page.goto(grids)
-    go_live(page, LINES)
-    shaded = [found.get("#dde0e6", 0) for found in drawn(page, LINES)]
-    assert max(shaded[:3]) == 0
-    assert min(shaded[3:]) > 3000
-
-
 def test_a_tooltip_tells_what_was_measured_at_a_position(page, grids, conditions):
     page.goto(grids)
     of_both_where_the_filler_is_cut_out(page, conditions)
     of_one_inside_and_outside_of_the_filler(page, conditions)
     of_a_position_that_only_longer_prompts_have(page, conditions)
-    of_the_filler_against_a_sentence(page, conditions)
     assert point_at(page, LINES, 0, 2)["token"] == "“ <b>bold</b>”"
     assert page.locator("#vg-tooltip-element b").count() == 0
 
@@ -181,17 +156,6 @@ def of_a_position_that_only_longer_prompts_have(page, conditions):
     assert found["w/ Meaningless tokens"] == said(values["filler"]["mean"], last)
     assert "±" not in found["w/ Meaningless tokens"]
     assert found["±"] == "one standard error, 1 prompt has it"
-
-
-def of_the_filler_against_a_sentence(page, conditions):
-    values, texts = measured(conditions, 1, 1, 2)
-    found = point_at(page, AGAINST, 1, SYSTEM + 1)
-    assert found["token, Meaningless tokens"] == "“/”"
-    sentence = f"“{texts['sentence']['tokens'][SYSTEM + 1]}”"
-    assert found["token, Random sentence"] == sentence
-    assert found["Meaningless tokens"] == said(values["filler"]["mean"], SYSTEM + 1)
-    assert found["Random sentence"] == said(values["sentence"]["mean"], SYSTEM + 1)
-    assert found["in the filler"] == "yes"
 
 
 def test_hovering_marks_the_same_token_in_all_panels(page, grids):
@@ -266,18 +230,6 @@ def test_keys_move_over_positions_and_are_told_to_screen_readers(page, grids, co
     page.keyboard.press("Tab")
     assert page.evaluate(TOOLTIP) == {}
     assert drawn(page, LAYERS) == still
-
-
-def test_the_switch_changes_all_panels_their_tooltips_and_the_address(page, grids, conditions):
-    page.goto(grids)
-    before = point_at(page, LINES, 3, SYSTEM)
-    page.check(f"#fig-{LINES} input[value=last]")
-    until(page, f"location.hash === '#fig-{LINES}:reduction=last'")
-    painted(page)
-    values, _ = measured(conditions, 0, 0, 1)
-    after = point_at(page, LINES, 3, SYSTEM)
-    assert after["w/ Meaningless tokens"] == said(values["filler"]["last"], SYSTEM)
-    assert after != before
 
 
 def cell(page, layer, head):
@@ -397,22 +349,7 @@ def test_what_is_loaded_is_one_file_of_texts_a_model_and_one_a_head(page, grids)
     assert not any("passage.json" in url for url in asked)
 
 
-def test_a_panel_that_cannot_be_loaded_leaves_the_pictures(page, grids):
-    page.route("**/received/2/3.json", lambda route: route.fulfill(status=404))
-    page.expected = ("404",)  # the browser reports it, for every figure that asks
-    page.goto(grids)
-    page.locator(f"#fig-{LINES}").scroll_into_view_if_needed()
-    page.wait_for_selector(f"#fig-{LINES}.live-figure--failed")
-    text = page.inner_text(f"#fig-{LINES} .live-figure__live")
-    assert "received/2/3.json answered 404" in text
-    assert "The still picture stays." in text
-
-
-WIDTHS = {800: 3, 620: 1, 320: 1}
-"""Width of the window -> panels side by side."""
-
-
-@pytest.mark.parametrize(("width", "columns"), WIDTHS.items())
+@pytest.mark.parametrize(("width", "columns"), [(800, 3), (320, 1)])
 def test_panels_stand_side_by_side_where_there_is_room(page, grids, width, columns):
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(grids)
@@ -470,15 +407,3 @@ def test_a_tap_chooses_a_cell(phone, grids):
     page.touchscreen.tap(box["x"] + 0.9 * box["width"], box["y"] + 0.45 * box["height"])
     until(page, "/^#fig-4:layer=\\d,head=3/.test(location.hash)")
     assert page.evaluate(TOOLTIP)["head"] == "3"
-
-
-def test_grids_print_in_light(page, grids):
-    page.goto(grids)
-    page.evaluate("document.body.dataset.mdColorScheme = 'slate'")
-    both_lines(page, LAYERS)
-    assert drawn(page, LAYERS)[0].get("#7fb0ff", 0) > 25
-    page.emulate_media(media="print")
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert drawn(page, LAYERS)[0].get("#1f5fc4", 0) > 25
-    key = "getComputedStyle(document.querySelector('.live-figure__key'), '::before').borderTopColor"
-    assert page.evaluate(key) == "rgb(31, 95, 196)"

@@ -1,8 +1,10 @@
 """What a page loads, and when: nothing that its reader does not need yet, and nothing is missed."""
 
+import numpy as np
 import pytest
 
 from tests.figures.live_page import go_live, until
+from tests.figures.tools import MORE, tool
 from tests.held import Held
 
 pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
@@ -142,9 +144,22 @@ def test_nothing_moves_while_an_article_is_read(page, address, width):
             .observe({type: 'layout-shift', buffered: true});"""
     )
     page.goto(address)
+    high = page.evaluate("document.documentElement.scrollHeight")
     page.mouse.move(width / 2, 300)
     for number in range(1, 11):
-        go_live(page, number)
+        tool(page, number, MORE)  # comes last
         page.mouse.wheel(0, 200)
     page.wait_for_timeout(300)
     assert page.evaluate("shifts") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.documentElement.scrollHeight") == high
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.live-figure__controls input[type=range]')]"
+        ".map(input => input.getBoundingClientRect()).map(box => [box.width, box.height])"
+    )
+    assert (np.array(sizes) >= (120, 24)).all()
+    lines = page.evaluate(
+        "[...document.querySelectorAll('.live-figure__control > span')]"
+        ".map(label => label.getClientRects().length)"
+    )
+    assert set(lines) == {1}, "the label of a slider has two lines"

@@ -250,28 +250,20 @@ def test_heads_singled_out_are_in_the_address(page, address):
 # --- Keys: the same in every figure ---------------------------------------------------------------
 
 
-def test_keys_walk_every_figure_of_a_passage(page, address):
-    page.goto(address)
-    for number in range(1, 11):
-        walks(page, number)
+PAGES = {
+    "address": live_page.ORDER,
+    "grids": live_page.GRIDS,
+    "tables_address": live_page.OF_TABLES,
+    "sweep_address": live_page.OF_SWEEPS,
+    "predictions_address": live_page.OF_PREDICTIONS,
+}
 
 
-def test_keys_walk_every_figure_of_a_table(page, tables_address):
-    page.goto(tables_address)
-    for number in range(1, 4):
-        walks(page, number)
-
-
-def test_keys_walk_every_figure_of_predictions(page, predictions_address):
-    page.goto(predictions_address)
-    for number in range(1, 7):
-        walks(page, number, least=1 if number == 6 else 2)  # a score may be made of one part
-
-
-def test_keys_walk_every_panel_of_grids(page, grids):
-    page.goto(grids)
-    for number in range(1, 5):
-        walks(page, number)
+@pytest.mark.parametrize("on", PAGES)
+def test_keys_walk_every_figure(page, request, on):
+    page.goto(request.getfixturevalue(on))
+    for number, name in enumerate(PAGES[on], 1):
+        walks(page, number, least=1 if name == "score_origins" else 2)  # it may be one part
 
 
 def walks(page, number, least=2):

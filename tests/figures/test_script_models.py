@@ -51,14 +51,6 @@ def test_a_shared_address_opens_the_model_and_its_state(page, address):
     assert link.get_attribute("href").endswith(f"{model_folder('step2000')}/attention/2/3.json")
 
 
-def test_all_models_at_once_come_alive(page, address):
-    page.goto(address)
-    for number in (2, 3):
-        go_live(page, number)
-    assert page.locator("#fig-2 canvas").count() == 2
-    assert ink(page, 3)[0] > 500
-
-
 def test_specifications_name_each_other_and_their_own_sliders(models):
     article = ArticleFigures(live_page.HAND, models)
     article.announced = ["attention_map"]

@@ -22,19 +22,6 @@ def test_charts_follow_the_palette_and_print_in_light(page, address):
     assert [ink(page, number) for number in (1, 4)] == dark
 
 
-def test_the_still_picture_stays_when_data_cannot_be_loaded(page, address):
-    page.route("**/updates/*.json", lambda route: route.fulfill(status=404))
-    page.expected = ("404",)  # the browser reports it
-    page.goto(address)
-    page.locator("#fig-9").scroll_into_view_if_needed()
-    page.wait_for_selector("#fig-9.live-figure--failed")
-    said = page.inner_text("#fig-9 .live-figure__live")
-    assert "updates/1.json answered 404" in said
-    assert "The still picture stays." in said
-    assert page.locator("#fig-9 .live-figure__picture").first.is_visible()
-    assert page.locator("#fig-9 input").is_disabled()
-
-
 def test_a_failed_step_dims_the_chart_and_the_next_one_mends_it(page, address):
     page.goto(address)
     go_live(page, 3)
@@ -102,26 +89,3 @@ def test_a_figure_that_left_while_it_was_drawn_is_finalized(page, address):
     page.route("**/vega.js", lambda r: r.fulfill(body=leaving, content_type="text/javascript"))
     page.goto(address)
     until(page, "document.title === 'finalized'")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_is_wider_than_the_page_and_boxes_keep_their_height(page, address, width):
-    page.set_viewport_size({"width": width, "height": 844})
-    page.goto(address)
-    height = "document.documentElement.scrollHeight"
-    before = page.evaluate(height)
-    for number in range(1, 11):
-        go_live(page, number)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(height) == before
-    sizes = page.evaluate(
-        "[...document.querySelectorAll('.live-figure__controls input[type=range]')]"
-        ".map(input => input.getBoundingClientRect()).map(box => [box.width, box.height])"
-    )
-    assert min(height for _, height in sizes) >= 24
-    assert min(width for width, _ in sizes) >= 120
-    rows = page.evaluate(
-        "[...document.querySelectorAll('.live-figure__control > span')]"
-        ".map(label => label.getClientRects().length)"
-    )
-    assert set(rows) == {1}, "the label of a slider has two lines"

@@ -14,8 +14,6 @@ from report.figures.parts import over_models
 from tests.figures import hand_sweep
 from tests.figures.live_page import (
     OF_SWEEPS,
-    TOOLTIP,
-    first_tooltip,
     go_live,
     ink_at_rest,
     painted,
@@ -40,40 +38,6 @@ def test_the_slider_names_training_steps(page, sweep_address):
     assert slider.get_attribute("aria-valuetext") == f"Training step {hand_sweep.STEPS[-2]}"
     assert ink_at_rest(page, number) != before
     until(page, "location.hash.includes('at=3')")
-
-
-@pytest.mark.browser
-def test_a_shared_address_opens_a_step(page, sweep_address):
-    number = NUMBERS["heads_at_step"]
-    page.goto(f"{sweep_address}#fig-{number}:at=1,habit=first_token")
-    go_live(page, number)
-    output = f"document.querySelector('#fig-{number} .live-figure__control output').textContent"
-    until(page, f"{output} === '{hand_sweep.STEPS[1]}'")
-
-
-@pytest.mark.browser
-def test_a_head_is_told_with_its_step(page, sweep_address):
-    page.goto(sweep_address)
-    shown = first_tooltip(page, NUMBERS["heads_at_step"])
-    assert list(shown) == ["head", "training step", "value"]
-    assert shown["training step"] == f"{hand_sweep.STEPS[-1]}"
-
-
-@pytest.mark.browser
-def test_figures_come_alive_without_a_passage_and_keys_lead_through_them(page, sweep_address):
-    """The page of these tests fails on any file that is asked for and not there."""
-    page.goto(sweep_address)
-    for number in NUMBERS.values():
-        go_live(page, number)
-        page.locator(f"#fig-{number} .live-figure__chart").first.focus()
-        told = []
-        for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
-            page.keyboard.press(key)
-            told.append(page.evaluate(TOOLTIP))
-        assert all(told)
-        assert page.inner_text(f"#fig-{number} .live-figure__live")
-        page.keyboard.press("Escape")
-    page.wait_for_load_state("networkidle")
 
 
 @pytest.mark.browser

@@ -15,7 +15,7 @@ from report.figures.build.find import figure_named
 from report.figures.parts import target_classes
 from report.text import percent
 from tests.figures import hand_table, live_page
-from tests.figures.live_page import OF_TABLES, go_live, told_at
+from tests.figures.live_page import OF_TABLES, go_live
 from tests.figures.test_decoders import assert_same, decoded
 
 SEEING = ("alibi_bias", "window", "encoder")
@@ -183,63 +183,6 @@ def test_every_cell_of_the_map_tells_its_class(scripts, tmp_path, kind):
     seen = data.visible(1, 1).mask()
     for i, j in np.ndindex(seen.shape):
         assert cells[i][j] == (names[data.classes[i, j]] if seen[i, j] else None)
-
-
-def scanned(page, number, enough, panel=0, step=2):
-    """Tooltips that show while a pointer goes over a chart, in steps of some per cent, narrower
-    than a point, until there are enough."""
-    go_live(page, number)
-    page.wait_for_timeout(200)
-    canvas = page.locator(f"#fig-{number} canvas").nth(panel)
-    canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(200)
-    found = []
-    for y in range(4, 96, step):
-        for _, tooltip in told_at(page, number, [(x, y) for x in range(4, 100, step)], panel):
-            if tooltip not in found:
-                found.append(tooltip)
-                if enough(found):
-                    return found
-    pytest.fail(f"only these tooltips: {found}")
-    return None
-
-
-@pytest.mark.browser
-def test_the_map_tells_a_reader_what_a_target_is(page, tables):
-    data, address = tables
-    page.goto(address)
-    shown = scanned(page, 1, lambda found: len(found) == 40, step=8)
-    for each in shown:
-        i, j = (int(each[f"{which} token"].split()[0]) for which in ("current", "target"))
-        assert each["what it is"] == list(target_classes.SEEN)[data.classes[i, j]]
-
-
-@pytest.mark.browser
-def test_points_by_layer_tell_the_head_and_even_attention(page, tables):
-    data, address = tables
-    page.goto(address)
-    shown = scanned(page, 2, lambda found: len(found) == 5)
-    values, even = data.shares("same_column", "csv"), data.even("same_column", "csv")
-    for each in shown:
-        layer, head = int(each["layer"]), int(each["real head"].removeprefix("head "))
-        assert each["probability"] == f"{values[layer, head]:.1%}"
-        assert each["uniform attention"] == f"{even[layer]:.1%}"
-        assert float(each["times even"]) == pytest.approx(
-            values[layer, head] / even[layer], abs=0.006
-        )
-
-
-@pytest.mark.browser
-def test_a_panel_tells_the_mean_and_the_largest_of_a_layer(page, tables):
-    data, address = tables
-    page.goto(address)
-    panel = renderings_compared.panels(data).index("column names")
-    names = {each.label: name for name, each in data.renderings.items()}
-    shown = scanned(page, 3, lambda found: {one["written as"] for one in found} == {*names}, panel)
-    for each in shown:
-        values = data.shares("header", names[each["written as"]])[int(each["layer"])]
-        assert each["mean over heads"] == f"{values.mean():.1%}"
-        assert each["largest"] == f"{values.max():.1%}, head {values.argmax()}"
 
 
 @pytest.mark.browser
