@@ -9,20 +9,11 @@ import pytest
 from report.datasets.formats import attention
 from report.datasets.formats.visible import Visible
 from report.figures import (
-    alignment_vs_magnitude,
-    attention_breakdown,
-    attention_map,
-    bias_vs_position,
-    classes_by_layer,
     filler_against,
     filler_effect,
     filler_layers,
     filler_lines,
-    magnitude_by_position,
     renderings_compared,
-    table_attention_map,
-    update_alignment,
-    update_magnitude,
 )
 from report.figures.build.find import figure_named
 from report.figures.parts import choices
@@ -30,8 +21,6 @@ from report.kinds.passage.data import Token
 from report.text import percent
 from tests.figures import hand_conditions
 
-attending_to_first_token = figure_named("attending_to_first_token")
-attention_concentration = figure_named("attention_concentration")
 T = 10
 
 
@@ -67,7 +56,7 @@ def one_head(probability, terms=(), causal=True):
     )
 
 
-def looking(step=None, at=None, causal=True, rows=range(T)):
+def looking(step=None, causal=True, at=None, rows=range(T)):
     """Probabilities that look `step` tokens on, or `at` a token, with 0.6; the rest is even."""
     seen = np.tri(T) if causal else np.ones((T, T))
     found = seen / seen.sum(1, keepdims=True)
@@ -81,89 +70,6 @@ def looking(step=None, at=None, causal=True, rows=range(T)):
     return found
 
 
-@pytest.mark.parametrize(
-    ("probability", "causal", "said", "where"),
-    [
-        (looking(-1), True, "the token just before", "just below the diagonal"),
-        (looking(at=0), True, "the first token", "down the left edge"),
-        (looking(0), True, "the token itself", "along the diagonal"),
-        (looking(1, causal=False), False, "the token just after", "just above the diagonal"),
-    ],
-)
-def test_the_map_names_the_habit_of_a_head(probability, causal, said, where):
-    text = attention_map.seen(one_head(probability, causal=causal))
-    assert text == (
-        f"This head looks at {said}: that is the top target for 100\u00a0% of the tokens, and "
-        f"it gets 60\u00a0% of the probability on average. The markers lie {where}."
-    )
-
-
-def test_the_map_names_no_habit_where_there_is_none():
-    probability = looking(-2)
-    probability[1:4] = looking(0)[1:4]
-    text = attention_map.seen(one_head(probability))
-    # tokens 1, 2 and 3 of nine; all others look two tokens back
-    assert text == (
-        "This head has no single habit of place: its top target is the token itself for "
-        "33\u00a0% of the tokens, and the first token and the token just before for no more."
-    )
-    probability = looking(2, causal=False)
-    probability[-2:] = looking(-2, causal=False)[-2:]
-    text = attention_map.seen(one_head(probability, causal=False))
-    assert text.startswith("This head has no habit of place: ")
-    assert "%" not in text
-
-
-def test_the_breakdown_names_the_term_that_speaks_most():
-    bias = np.zeros(T)
-    bias[1] = 1.0
-    content = np.zeros((T, T))
-    content[2:, 1] = 3.0
-    terms = {"content": ("cell", content), "bias": ("target", bias)}
-    data = one_head(looking(at=1), terms)
-    assert attention_breakdown.seen(data) == (
-        # token 1 sees no content; all others get three times as much of it
-        "The content term speaks most for the top target of 89\u00a0% of the tokens: those "
-        "points lie below the dashed line."
-    )
-    text = attention_breakdown.seen(data, sort_idx=9)
-    assert text == "No target of this rank has a place in the figure."
-
-
-@pytest.mark.parametrize(
-    ("bias", "slope", "said"),
-    [
-        (-0.1, 0.2, "(dashed) falls by 0.90 and the ALiBi term rises by 1.8. The two work against"),
-        (0.1, 0.2, "rises by 0.90 and the ALiBi term rises by 1.8. The two pull the same way."),
-        (0.001, 0.2, "stays level and the ALiBi term rises by 1.8. Only one of the two leans"),
-        (0.001, 0.002, "stays level and the ALiBi term stays level. Neither line leans"),
-    ],
-)
-def test_terms_by_target_rise_and_fall(bias, slope, said):
-    places = np.arange(T)
-    terms = {"bias": ("target", bias * places), "position": ("target_difference", slope * places)}
-    assert said in bias_vs_position.seen(one_head(looking(-1), terms))
-
-
-def test_a_term_that_goes_by_the_token_is_not_said_to_pull_anywhere():
-    bias = np.where(np.arange(T) % 2, -1, 1) + 0.01 * np.arange(T)
-    terms = {"bias": ("target", bias), "position": ("target_difference", 0.2 * np.arange(T))}
-    assert bias_vs_position.seen(one_head(looking(-1), terms)) == (
-        "The bias term jumps from target to target, between −1.0 (“t1”) and 1.0 (“t8”). From the "
-        "first target token to the last, the fitted line of the bias term (dashed) falls by 0.46 "
-        "and the ALiBi term rises by 1.8."
-    )
-
-
-def test_terms_by_distance_say_where_they_are_highest():
-    past = np.subtract.outer(np.arange(T), np.arange(T))
-    rotary = np.where(past == 2, 1.5, 0) * np.tri(T)
-    terms = {"content": ("cell", 0.1 * np.tri(T)), "position": ("cell", rotary)}
-    text = bias_vs_position.seen(one_head(looking(-1), terms))
-    assert "Distance moves the rotary position term most, by 1.5" in text
-    assert text.endswith("It speaks most for targets 2 tokens before.")
-
-
 def statistics(values):
     values = np.asarray(values, float)
     layers, heads = values.shape
@@ -172,98 +78,11 @@ def statistics(values):
     return SimpleNamespace(layers=layers, heads=heads, measured=lambda name: columns)
 
 
-def test_sorted_heads_name_the_first_the_middle_and_the_layers():
-    data = statistics([[0.1, 0.2, 0.3], [0.9, 0.5, 0.4]])
-    assert attending_to_first_token.seen(data, source="corpus") == (
-        "L1H0 has the first token as its top target most often, for 90\u00a0% of the tokens; "
-        "half of all 6 heads are at 35\u00a0% or below. The average is highest in layer 1 "
-        "(60\u00a0%) and lowest in layer 0 (20\u00a0%)."
-    )
-    level = statistics([[0.5, 0.496, 0.5], [0.494, 0.1, 0.1]])
-    assert "(2 other heads come within a hundredth of that)" in attention_concentration.seen(
-        level, source="corpus"
-    )
-    nothing = statistics([[0.0, 0.0, 0.0]])
-    assert attention_concentration.seen(nothing, source="corpus") == "For all 3 heads, this is 0."
-    few = attending_to_first_token.seen(statistics([[0.0, 0.0, 0.3]]), source="corpus")
-    assert few.endswith("half of all 3 heads are at 0\u00a0%.")
-    level = statistics([[0.5, 0.5]])
-    assert attention_concentration.seen(level, source="corpus") == (
-        "L0H0 is the most concentrated, its top target 0.50 ahead of the next (another head "
-        "comes within a hundredth of that); half of all 2 heads are at 0.50 or below."
-    )
-    assert "The average" not in attending_to_first_token.seen(
-        statistics([[0.5, 0.1], [0.1, 0.5]]), source="corpus"
-    )
-    alone = attending_to_first_token.seen(statistics([[0.25]]), source="corpus")
-    assert alone == (
-        "L0H0 has the first token as its top target most often, for 25\u00a0% of the tokens."
-    )
-
-
 def updates(**columns):
     columns = {name: np.asarray(values) for name, values in columns.items()}
     length = 1 + int(columns.get("token", np.zeros(1)).max())
     read = {"updates": lambda layer: {"points": columns}}
     return SimpleNamespace(layers=1, heads=2, length=length, causal=True, **read)
-
-
-def test_histograms_name_the_middle_and_both_ends():
-    data = updates(
-        head=[0, 0, 0, 1, 1, 1],
-        magnitude=[0.1, 0.2, 0.3, 1.0, 2.0, 3.0],
-        alignment=[-0.5, -0.4, -0.3, -0.2, 0.1, 0.2],
-    )
-    assert update_magnitude.seen(data) == (
-        "Half of all updates are shorter than 0.65 times the hidden state. Head 1 writes most "
-        "(median 2.0), head 0 least (0.20)."
-    )
-    assert update_alignment.seen(data) == (
-        "Of the updates, 67\u00a0% lie left of 0, against the hidden state. Head 0 is farthest to "
-        "the left (median −0.40), head 1 farthest to the right (0.10)."
-    )
-    other = updates(head=[0, 1], magnitude=[0.1, 0.1], alignment=[0.2, 0.2])
-    assert update_alignment.seen(other) == (
-        "Of the updates, 100\u00a0% lie right of 0, along with it."
-    )
-    assert update_magnitude.seen(other).count(".") == 2  # of the number, and at the end
-
-
-def test_the_scatter_says_how_length_goes_with_direction():
-    tokens, magnitude = np.arange(5), np.array([9, 0.1, 0.2, 0.3, 0.4])
-    along = updates(token=tokens, alignment=np.array([9, 0.1, 0.2, 0.3, 0.4]), magnitude=magnitude)
-    assert alignment_vs_magnitude.seen(along) == (
-        "Of the updates, 100\u00a0% point along with the hidden state; longer updates tend to lie "
-        "more to the right (correlation 1.0)."
-    )
-    apart = updates(token=tokens, alignment=np.array([9, -1, 1, 1, -1]), magnitude=magnitude)
-    assert alignment_vs_magnitude.seen(apart) == (
-        "Of the updates, 50\u00a0% point against the hidden state; how long an update is says "
-        "little about which way it points (correlation nearly 0)."
-    )
-
-
-@pytest.mark.parametrize(
-    ("magnitude", "said"),
-    [
-        (
-            [9, 1, 1, 4, 4],
-            "their updates are shorter than the others: the median is 1.0 against 4.0",
-        ),
-        (
-            [9, 4, 4, 1, 1],
-            "their updates are longer than the others: the median is 4.0 against 1.0",
-        ),
-        ([9, 2, 2, 2.1, 2.1], "their updates are about as long as the others (2.0)."),
-    ],
-)
-def test_updates_at_the_first_token_are_compared_with_the_others(magnitude, said):
-    data = updates(token=np.arange(5), largest_target=[0, 0, 0, 1, 1], magnitude=magnitude)
-    text = magnitude_by_position.seen(data)
-    assert text.startswith("Of the points, 50\u00a0% look most at the first token; ")
-    assert said in text
-    none = updates(token=np.arange(3), largest_target=[0, 1, 1], magnitude=[1, 2, 3])
-    assert magnitude_by_position.seen(none).endswith("so there is nothing to compare them with.")
 
 
 def shares(given, even):
@@ -280,46 +99,7 @@ def shares(given, even):
     )
 
 
-def test_a_head_of_a_table_is_known_by_what_gets_most_beyond_uniform_attention():
-    given = {"first_token": [[0.2] * 2] * 2, "same_column": [[0.65] * 2] * 2}
-    data = shares(given, {"first_token": [0.01] * 2, "same_column": [0.34] * 2})
-    assert table_attention_map.seen(data, layer=0, head=0) == (
-        "From a cell, this head gives 65\u00a0% of its attention to the same column above, where "
-        "uniform attention would give 34\u00a0%."
-    )
-
-
-def test_classes_of_a_table_are_compared_with_even_attention():
-    given = {
-        "delimiter": [[0.3, 0.2], [0.2, 0.2]],
-        "same_column": [[0.2, 0.1], [0.8, 0.2]],
-    }
-    data = shares(given, {"delimiter": [0.5, 0.5], "same_column": [0.1, 0.2]})
-    assert classes_by_layer.seen(data, target="same_column") == (
-        "L1H0 gives 80\u00a0% of its attention to the same column above, where uniform attention "
-        "would give 20\u00a0%. 2 of the 4 heads go beyond one and a half times uniform attention; "
-        "the dashed line is uniform attention itself."
-    )
-    assert "No head goes beyond" in classes_by_layer.seen(data, target="delimiter")
-    assert table_attention_map.seen(data, layer=1, head=0) == (
-        "From a cell, this head gives 80\u00a0% of its attention to the same column above, where "
-        "uniform attention would give 20\u00a0%."
-    )
-    assert table_attention_map.seen(data, layer=0, head=1) == (
-        "This head prefers no class of tokens by much: from a cell, most goes to delimiters, "
-        "20\u00a0%, where uniform attention would give 50\u00a0%."
-    )
-    assert renderings_compared.seen(data) == (
-        "Averaged over all heads and compared with uniform attention, most goes to the same column "
-        "above: 2.2 times as much; least goes to delimiters: 0.45 times as much (as CSV)."
-    )
-    assert renderings_compared.seen(data, shown="probability") == (
-        "Averaged over all heads, most goes to the same column above: 32\u00a0%; least goes to "
-        "delimiters: 22\u00a0% (as CSV)."
-    )
-
-
-def written_in_ways(given, even):
+def in_ways(given, even):
     """A table as CSV and JSON, of one layer of two heads; class -> share in each of them."""
     heads = np.ones((1, 2))
     return SimpleNamespace(
@@ -331,28 +111,185 @@ def written_in_ways(given, even):
     )
 
 
-def test_each_way_of_writing_has_its_own_most_and_least():
-    given = {"header": (0.1, 0.2), "delimiter": (0.2, 0.1), "same_column": (0.6, 0.7)}
-    data = written_in_ways(given, {"header": 0.4, "delimiter": 0.4, "same_column": 0.2})
-    said = renderings_compared.seen(data)
-    assert said == (
-        "Averaged over all heads and compared with uniform attention, most goes to the same column "
-        "above: 3.0 and 3.5 times as much (as CSV and JSON); least goes to column names: 0.25 "
-        "times as much (as CSV), and to delimiters: 0.25 times as much (as JSON)."
+def no_habit():
+    """Tokens 1, 2 and 3 of nine look at themselves, all others two tokens back."""
+    found = looking(-2)
+    found[1:4] = looking(0)[1:4]
+    return one_head(found)
+
+
+def habits_of_all_kinds():
+    found = looking(2, causal=False)
+    found[-2:] = looking(-2, causal=False)[-2:]
+    return one_head(found, causal=False)
+
+
+def speaking():
+    """Token 1 sees no content; all others get three times as much of it as of bias."""
+    content, places = np.zeros((T, T)), np.arange(T)
+    content[2:, 1] = 3.0
+    return one_head(
+        looking(at=1), {"content": ("cell", content), "bias": ("target", 1.0 * (places == 1))}
     )
-    given["delimiter"] = 0.1, 0.9
-    assert renderings_compared.seen(written_in_ways(given, dict.fromkeys(given, 0.5))) == (
-        "Averaged over all heads and compared with uniform attention, most goes to the same column "
-        "above: 1.2 times as much (as CSV), and to delimiters: 1.8 times as much (as JSON); least "
-        "goes to column names: 0.20 and 0.40 times as much (as CSV and JSON)."
+
+
+def leaning(bias, slope=0.2):
+    places = np.arange(T)
+    terms = {"bias": ("target", bias * places), "position": ("target_difference", slope * places)}
+    return one_head(looking(-1), terms)
+
+
+def jumping():
+    places = np.arange(T)
+    bias = np.where(places % 2, -1, 1) + 0.01 * places
+    terms = {"bias": ("target", bias), "position": ("target_difference", 0.2 * places)}
+    return one_head(looking(-1), terms)
+
+
+def far():
+    past = np.subtract.outer(np.arange(T), np.arange(T))
+    rotary = np.where(past == 2, 1.5, 0) * np.tri(T)
+    return one_head(
+        looking(-1), {"content": ("cell", 0.1 * np.tri(T)), "position": ("cell", rotary)}
     )
-    given["delimiter"] = 0.2, 0.3
-    assert renderings_compared.seen(data).endswith("0.25 and 0.50 times as much (as CSV and JSON).")
+
+
+HISTOGRAM = updates(
+    head=[0, 0, 0, 1, 1, 1],
+    magnitude=[0.1, 0.2, 0.3, 1.0, 2.0, 3.0],
+    alignment=[-0.5, -0.4, -0.3, -0.2, 0.1, 0.2],
+)
+LEVEL = updates(head=[0, 1], magnitude=[0.1, 0.1], alignment=[0.2, 0.2])
+SINK = shares(
+    {"first_token": [[0.2] * 2] * 2, "same_column": [[0.65] * 2] * 2},
+    {"first_token": [0.01] * 2, "same_column": [0.34] * 2},
+)
+TABLE = shares(
+    {"delimiter": [[0.3, 0.2], [0.2, 0.2]], "same_column": [[0.2, 0.1], [0.8, 0.2]]},
+    {"delimiter": [0.5, 0.5], "same_column": [0.1, 0.2]},
+)
+EVEN = {"header": 0.4, "delimiter": 0.4, "same_column": 0.2}
+HALF = dict.fromkeys(EVEN, 0.5)
+HEADER = {"header": (0.1, 0.2)}
+
+
+def scattered(alignment):
+    return updates(token=np.arange(5), alignment=alignment, magnitude=[9, 0.1, 0.2, 0.3, 0.4])
+
+
+def of_first(magnitude, largest=(0, 0, 0, 1, 1)):
+    return updates(token=np.arange(len(largest)), largest_target=largest, magnitude=magnitude)
+
+
+CASES = {
+    "attention_map": [
+        (one_head(looking(-1)), "the token just before|100 %|60 %|just below the diagonal"),
+        (one_head(looking(at=0)), "the first token|100 %|60 %|down the left edge"),
+        (one_head(looking(0)), "the token itself|100 %|60 %|along the diagonal"),
+        (
+            one_head(looking(1, False), causal=False),
+            "just after|100 %|60 %|just above the diagonal",
+        ),
+        (no_habit(), "no single habit|the token itself for 33 %|first token|just before for no"),
+        (habits_of_all_kinds(), "This head has no habit of place: |!%"),
+    ],
+    "attention_breakdown": [
+        (speaking(), "The content term|89 %|below the dashed line"),
+        (speaking(), "No target of this rank has a place", {"sort_idx": 9}),
+    ],
+    "bias_vs_position": [
+        (leaning(-0.1), "(dashed) falls by 0.90|ALiBi term rises by 1.8|work against"),
+        (leaning(0.1), "rises by 0.90|ALiBi term rises by 1.8|pull the same way"),
+        (leaning(0.001), "stays level|ALiBi term rises by 1.8|Only one of the two leans"),
+        (leaning(0.001, 0.002), "stays level|ALiBi term stays level|Neither line leans"),
+        (jumping(), "jumps|−1.0 (“t1”)|1.0 (“t8”)|(dashed) falls by 0.46|rises by 1.8|!The two"),
+        (far(), "rotary position term most, by 1.5|2 tokens before."),
+    ],
+    "attending_to_first_token": [
+        (
+            statistics([[0.1, 0.2, 0.3], [0.9, 0.5, 0.4]]),
+            "L1H0|90 %|all 6 heads are at 35 % or|highest in layer 1 (60 %)|layer 0 (20 %)",
+        ),
+        (statistics([[0, 0, 0.3]]), "half of all 3 heads are at 0 %."),
+        (statistics([[0.5, 0.1], [0.1, 0.5]]), "!The average"),
+        (statistics([[0.25]]), "L0H0|25 %|!half of all|!other head"),
+    ],
+    "attention_concentration": [
+        (statistics([[0.5, 0.496, 0.5], [0.494, 0.1, 0.1]]), "(2 other heads come within"),
+        (statistics([[0.0, 0.0, 0.0]]), "For all 3 heads, this is 0."),
+        (statistics([[0.5, 0.5]]), "L0H0|0.50 ahead|(another head comes|all 2 heads are at 0.50"),
+    ],
+    "update_magnitude": [
+        (HISTOGRAM, "shorter than 0.65 times|Head 1 writes most (median 2.0), head 0 least (0.20)"),
+        (LEVEL, "shorter than 0.10 times|!writes most"),
+    ],
+    "update_alignment": [
+        (HISTOGRAM, "67 %|left of 0, against|Head 0|left (median −0.40), head 1|right (0.10)"),
+        (LEVEL, "100 %|right of 0, along|!farthest"),
+    ],
+    "alignment_vs_magnitude": [
+        (scattered([9, 0.1, 0.2, 0.3, 0.4]), "100 %|along|longer|to the right (correlation 1.0)"),
+        (scattered([9, -1, 1, 1, -1]), "50 %|against|says little about|(correlation nearly 0)"),
+    ],
+    "magnitude_by_position": [
+        (of_first([9, 1, 1, 4, 4]), "50 %|shorter than the others: the median is 1.0 against 4.0"),
+        (of_first([9, 4, 4, 1, 1]), "50 %|longer than the others: the median is 4.0 against 1.0"),
+        (of_first([9, 2, 2, 2.1, 2.1]), "50 %|about as long as the others (2.0)."),
+        (of_first([1, 2, 3], (0, 1, 1)), "nothing to compare them with."),
+    ],
+    "table_attention_map": [
+        (SINK, "65 %|same column above|34 %", {"layer": 0, "head": 0}),
+        (TABLE, "80 %|same column above|20 %", {"layer": 1, "head": 0}),
+        (TABLE, "no class of tokens|delimiters, 20 %|50 %", {"layer": 0, "head": 1}),
+    ],
+    "classes_by_layer": [
+        (TABLE, "L1H0 gives 80 %|column above|20 %|2 of the 4 heads", {"target": "same_column"}),
+        (TABLE, "No head goes beyond", {"target": "delimiter"}),
+    ],
+    "renderings_compared": [
+        (TABLE, "same column above: 2.2 times|least|delimiters: 0.45 times as much (as CSV)"),
+        (TABLE, "column above: 32 %|least|delimiters: 22 % (as CSV)", {"shown": "probability"}),
+        (
+            in_ways(HEADER | {"delimiter": (0.2, 0.1), "same_column": (0.6, 0.7)}, EVEN),
+            "same column above: 3.0 and 3.5 times as much (as CSV and JSON)|least|column names: "
+            "0.25 times as much (as CSV)|delimiters: 0.25 times as much (as JSON)",
+        ),
+        (
+            in_ways(HEADER | {"delimiter": (0.1, 0.9), "same_column": (0.6, 0.7)}, HALF),
+            "column above: 1.2|(as CSV)|delimiters: 1.8|(as JSON)|column names: 0.20 and 0.40",
+        ),
+        (
+            in_ways(HEADER | {"delimiter": (0.2, 0.3), "same_column": (0.6, 0.7)}, EVEN),
+            "least|column names: 0.25 and 0.50 times as much (as CSV and JSON).",
+        ),
+    ],
+}
+"""Figure -> data, what its sentence says in this order (after "!": what it does not), state."""
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "facts", "state"),
+    [(name, *(*case, {})[:3]) for name, cases in CASES.items() for case in cases],
+)
+def test_a_sentence_has_the_facts_of_its_numbers(name, data, facts, state):
+    figure = figure_named(name)
+    corpus = {"source": "corpus"} if name.startswith("att") and hasattr(data, "measured") else {}
+    assert_facts(figure.seen(data, **corpus, **state), facts)
+
+
+def assert_facts(text, facts):
+    place, text = 0, text.replace("\u00a0", " ")
+    for fact in facts.split("|"):
+        if fact.startswith("!"):
+            assert fact[1:] not in text
+        else:
+            assert fact in text[place:], (fact, text)
+            place = text.index(fact, place) + len(fact)
 
 
 def test_points_outside_their_bar_are_counted():
     def of(*heads):
-        data = written_in_ways({"header": (0.1, 0.1)}, {"header": 0.4})
+        data = in_ways({"header": (0.1, 0.1)}, {"header": 0.4})
         data.shares = lambda target, rendering: np.array([heads])
         return renderings_compared.caption(data)
 
@@ -380,25 +317,19 @@ def counted(conditions, monkeypatch):
 
 
 def test_fillers_say_what_the_other_tokens_keep(counted):
-    layers = filler_layers.seen(hand_conditions.panels(counted, "filler_layers"))
-    assert layers == (
-        "With meaningless tokens, the other tokens get less: 25\u00a0%, 25\u00a0% and 25\u00a0% of "
-        "the average weight that they have without, panel by panel."
-    )
-    lines = filler_lines.seen(hand_conditions.panels(counted, "filler_lines"))
-    assert lines.endswith("Below, the highest point lies outside the grey part in all 3 panels.")
-    against = filler_against.seen(hand_conditions.panels(counted, "filler_against"))
-    assert "gets 0.50 and 0.50 times the average weight that a token of “Random" in against
+    for name, facts in (
+        ("filler_layers", "meaningless tokens|less: 25 %, 25 % and 25 %|without"),
+        ("filler_lines", "outside the grey part in all 3 panels"),
+        ("filler_against", "0.50 and 0.50 times|“Random"),
+    ):
+        assert_facts(figure_named(name).seen(hand_conditions.panels(counted, name)), facts)
 
 
 def test_prompts_that_differ_in_no_addition_are_not_said_to_have_one(counted):
     panels = hand_conditions.panels(counted, "filler_lines")
     panels = replace(panels, lines={"filler": "Kind", "none": "Plain"})
     for said in (filler_lines.seen(panels), filler_layers.seen(panels)):
-        assert said == (
-            "Under “Plain”, the tokens that both prompts have get 400\u00a0%, 400\u00a0% and "
-            "400\u00a0% of the average weight that they have under “Kind”, panel by panel."
-        )
+        assert_facts(said, "“Plain”|400 %, 400 % and 400 %|“Kind”")
     words = f"{filler_lines.title(panels)} {filler_lines.caption(panels)}"
     assert "under “Kind” and under “Plain”" in words
     assert "without" not in words
