@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from report.datasets.formats.attention import DecodedAttention, DecodedTerm
-from report.errors import ReportError
 from report.figures import attention_breakdown
-from report.figures.build.find import figure_named
 
 TOKENS = [SimpleNamespace(label=label) for label in "abc"]
 THREE = ["content", "bias", "position"]
@@ -119,15 +117,6 @@ def test_a_window_compares_with_what_it_shows(study):
         i, j = point["current_token"], point["target_token"]
         least = content[i, max(0, i - 6) : i + 1].min()
         assert point["height_content"] == pytest.approx(content[i, j] - least)
-
-
-@pytest.mark.parametrize(
-    ("kind", "reason"), [("content", "nothing to break down"), ("score", "whole scores")]
-)
-def test_says_why_it_cannot_be_drawn(study, kind, reason):
-    assert reason in attention_breakdown.left_out(study(kind))
-    with pytest.raises(ReportError, match=f"attention_breakdown cannot be drawn: .*{reason}"):
-        figure_named("attention_breakdown").chart(study(kind))
 
 
 def test_a_short_passage_has_no_more_ranks_than_tokens():

@@ -10,9 +10,8 @@ from report.datasets.formats.visible import Visible
 from report.figures import attention_map
 from report.figures.build import still
 from report.figures.build.find import figure_named
-from report.figures.parts import choices, shading, theme, token_names
+from report.figures.parts import choices, shading, token_names
 from report.kinds.passage.data import PassageData
-from tests.figures import hand_made
 
 
 @pytest.mark.parametrize("head", range(4))
@@ -83,16 +82,6 @@ def test_dark_picture_has_the_dark_ramp(data):
         for dark in (False, True)
     )
     assert light != dark
-
-
-def test_the_spec_carries_the_ramp_of_its_legend(data):
-    spec = attention_map.chart(data).to_dict()
-    assert spec["usermeta"]["report"]["ramp"] == theme.SCORE_RAMP
-
-
-@pytest.mark.parametrize("kind", hand_made.KINDS)
-def test_any_model_has_a_map(study, kind):
-    assert figure_named("attention_map").left_out(study(kind)) == ""
 
 
 @pytest.mark.parametrize(

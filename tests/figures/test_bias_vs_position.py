@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
 
-from report.errors import ReportError
 from report.figures import bias_vs_position
-from report.figures.build.find import figure_named
 from report.figures.parts import term_lines
 
 TITLES = {
@@ -24,15 +22,6 @@ def test_is_named_after_the_terms_that_the_model_has(study, kind):
     assert bias_vs_position.title(data) == TITLES[kind]
     words = bias_vs_position.caption(data) + bias_vs_position.alt(data)
     assert ("ALiBi" in words) == ("ALiBi" in TITLES[kind])
-
-
-@pytest.mark.parametrize(
-    ("kind", "reason"), [("content", "content term is the only one"), ("score", "whole scores")]
-)
-def test_says_why_it_cannot_be_drawn(study, kind, reason):
-    assert reason in bias_vs_position.left_out(study(kind))
-    with pytest.raises(ReportError, match=f"bias_vs_position cannot be drawn: .*{reason}"):
-        figure_named("bias_vs_position").chart(study(kind))
 
 
 def test_both_terms_lose_their_mean_and_nothing_else(data):

@@ -57,8 +57,7 @@ def test_decoders_give_the_rows_that_python_gives(scripts, study, kind):
             assert_same(found[dataset], expected[dataset], f"{figure.name}.{dataset}")
 
 
-@pytest.mark.parametrize("prompts", [1, 3])
-@pytest.mark.parametrize("reduction", ["mean", "last"])
+@pytest.mark.parametrize(("prompts", "reduction"), [(1, "mean"), (3, "last")])
 @pytest.mark.parametrize("name", live_page.GRIDS)
 def test_decoders_give_the_rows_of_panels(scripts, tmp_path, name, reduction, prompts):
     data = hand_conditions.panels(hand_conditions.study(tmp_path, prompts), name)

@@ -4,7 +4,6 @@ import altair
 import pytest
 
 from report.figures.parts.layers import layered
-from tests.commands import ROOT
 
 ROWS = altair.NamedData("rows")
 TABLE = altair.Chart(ROWS)
@@ -39,8 +38,3 @@ def test_layers_are_not_copied_and_not_changed():
     assert chart.layer[0] is RULE
     layered(POINTS, LINE)
     assert POINTS.to_dict() == kept
-
-
-def test_every_figure_is_made_this_way():
-    own = [*(ROOT / "report" / "figures").rglob("*.py")]
-    assert [path.name for path in own if "altair.layer(" in path.read_text("utf-8")] == []

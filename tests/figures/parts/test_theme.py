@@ -130,67 +130,56 @@ def test_ramps_get_steadily_darker_on_light_and_lighter_on_dark(ramp, shade, def
     assert (steps > 0.03).all(), lightness
 
 
-@every_set
-@every_shade
-def test_marks_stand_out_from_the_page(together, shade):
-    for colour in set(TOGETHER[together][shade]) - {theme.CONTEXT[shade]}:
-        assert contrast(colour, theme.PAPER[shade]) >= 3, colour
+def mixed(colour, part, paper):
+    """A colour of which so much covers paper."""
+    parts = [[int(each[i : i + 2], 16) for i in (1, 3, 5)] for each in (colour, paper)]
+    return (
+        "#"
+        + bytes(
+            np.rint(np.average(parts, axis=0, weights=[part, 1 - part])).astype(int).tolist()
+        ).hex()
+    )
 
 
-@every_shade
-def test_lines_of_a_ternary_grid_are_seen_and_have_hues_that_differ(shade):
-    part = ternary.GRID[shade]
-    paper = np.array([int(theme.PAPER[shade][i : i + 2], 16) for i in (1, 3, 5)])
-    drawn = []
-    for colour in TOGETHER["terms"][shade]:
-        full = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
-        mixed = np.rint(part * full + (1 - part) * paper).astype(int)
-        drawn.append("#" + "".join(f"{value:02x}" for value in mixed))
-        assert contrast(drawn[-1], theme.PAPER[shade]) >= 1.6, colour
-    for one, other in itertools.combinations(drawn, 2):
-        assert distance(one, other, "none") >= 0.08, (one, other)
+def grid_of(shade):
+    """Lines of a ternary grid as they are seen."""
+    return [
+        mixed(each, ternary.GRID[shade], theme.PAPER[shade]) for each in TOGETHER["terms"][shade]
+    ]
 
 
-@pytest.mark.parametrize("ramp", ["probability", "rank"])
-@every_shade
-def test_points_on_a_ramp_stand_out_from_the_page(ramp, shade):
-    for colour in RAMPS[ramp][shade]:
-        assert contrast(colour, theme.PAPER[shade]) >= 3, colour
-
-
-@every_shade
-def test_text_has_contrast(shade):
-    paper = theme.PAPER[shade]
-    coloured = TOGETHER["terms"][shade]  # of axis titles and names at the ends of lines
-    for colour in [theme.INK[shade], theme.SOFT[shade], *coloured]:
-        assert contrast(colour, paper) >= 4.5, colour
-    for ground in [
-        *grounds.TOKENS[shade],
-        grounds.LOOKED[shade == "dark"],
-        received.SPAN[shade == "dark"],
-    ]:
-        assert contrast(theme.INK[shade], ground) >= 4.5, ground
-
-
-@every_shade
-def test_what_is_written_in_a_cell_has_contrast_with_it(shade):
-    values, turn = np.linspace(0, 1, 101), heads_at_step.turns(shade)
-    low, high = ("#000000", "#ffffff") if shade == "light" else ("#ffffff", "#000000")
+def lying_on(shade):
+    """(what lies on something, that, the least contrast of both) of all that is to be seen."""
+    paper, ink, dark = theme.PAPER[shade], theme.INK[shade], shade == "dark"
+    marks = {colour for shown in TOGETHER.values() for colour in shown[shade]}
+    marks |= {*RAMPS["probability"][shade], *RAMPS["rank"][shade]} - {theme.CONTEXT[shade]}
+    yield from ((mark, paper, 3) for mark in marks - {theme.CONTEXT[shade]})
+    yield from ((text, paper, 4.5) for text in (ink, theme.SOFT[shade], *TOGETHER["terms"][shade]))
+    behind = grounds.LOOKED[dark], received.SPAN[dark], *grounds.TOKENS[shade]
+    yield from ((ink, ground, 4.5) for ground in behind)
+    yield from ((line, paper, 1.6) for line in grid_of(shade))
+    bars = [
+        mixed(style[-2 + dark], renderings_compared.BAR[dark], paper)
+        for style in renderings_compared.STYLES
+    ]
+    yield from ((bar, paper, 2.5 if dark else 1.6) for bar in bars)
+    values, texts = (
+        np.linspace(0, 1, 101),
+        ("#ffffff", "#000000") if dark else ("#000000", "#ffffff"),
+    )
     for value, rgb in zip(values, theme.shades(theme.SCORE_RAMP[shade], values), strict=True):
-        cell = "#" + bytes(rgb).hex()
-        assert contrast(high if value >= turn else low, cell) >= 4.5, value
+        yield texts[int(value >= heads_at_step.turns(shade))], "#" + bytes(rgb).hex(), 4.5
 
 
 @every_shade
-def test_bars_behind_lines_can_be_seen(shade):
-    dark = shade == "dark"
-    paper, opacity = theme.PAPER[shade], renderings_compared.BAR[dark]
-    for style in renderings_compared.STYLES:
-        parts = [
-            [int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (style[-2 + dark], paper)
-        ]
-        bar = np.round(np.average(parts, axis=0, weights=[opacity, 1 - opacity]))
-        assert contrast("#" + bytes(bar.astype(np.uint8)).hex(), paper) >= (2.5 if dark else 1.6)
+def test_all_that_is_to_be_seen_has_contrast_with_what_it_lies_on(shade):
+    assert [each for each in lying_on(shade) if contrast(*each[:2]) < each[2]] == []
+
+
+@every_shade
+def test_lines_of_a_ternary_grid_have_hues_that_differ(shade):
+    for one, other in itertools.combinations(grid_of(shade), 2):
+        assert distance(one, other, "none") >= 0.08, (one, other)
 
 
 @pytest.mark.parametrize("sheet", ["figure/figures.css", "page/site.css"])
