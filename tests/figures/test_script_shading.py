@@ -42,7 +42,7 @@ def assert_shaded(page, shares):
     assert f"{round(100 * shares[strongest[0]])}\u202f%" in said
 
 
-@pytest.mark.parametrize("index", [0, 7, 23])
+@pytest.mark.parametrize("index", [0, 23])
 def test_a_token_that_is_pointed_at_shades_what_it_attends_to(page, address, data, index):
     page.goto(address)
     token(page, index).hover()
