@@ -34,14 +34,6 @@ def data(study):
 
 
 @pytest.fixture(scope="session")
-def address(data):
-    site = data.path.parents[2]
-    live_page.write(site, data)
-    with served(site) as root:
-        yield f"{root}articles/hand/"
-
-
-@pytest.fixture(scope="session")
 def conditions(tmp_path_factory):
     """A hand-made study of conditions: two models, three prompts."""
     return hand_conditions.study(tmp_path_factory.mktemp("conditions") / "datasets" / "hand")
@@ -77,50 +69,29 @@ def answers(tmp_path_factory):
     return made_answers.model(tmp_path_factory.mktemp("answers") / "hand")
 
 
-@pytest.fixture(scope="session")
-def sweep_address(sweep):
-    """Address of a page with the figures of `sweep`."""
-    site = sweep.models[0].path.parents[2]
-    live_page.write_sweep(site, sweep)
-    with served(site) as root:
-        yield f"{root}articles/hand/"
+@pytest.fixture
+def drawn_of(figure, request):
+    """What a figure is drawn of."""
+    if figure.name in live_page.GRIDS:
+        return request.getfixturevalue("panels")(figure.name)
+    return request.getfixturevalue(live_page.DRAWN_OF[figure.name])
 
 
-@pytest.fixture(scope="session")
-def grids(conditions):
-    """Address of a page with the grids of `conditions`."""
-    site = conditions.models[0].path.parents[2]
-    live_page.write_grids(site, conditions)
-    with served(site) as root:
-        yield f"{root}articles/hand/"
+def _address_of(of, names):
+    @pytest.fixture(scope="session")
+    def address(request):
+        data = request.getfixturevalue(of)
+        site = (data if hasattr(data, "path") else data.models[0]).path.parents[2]
+        live_page.write(site, data, names)
+        with served(site) as root:
+            yield f"{root}articles/hand/"
+
+    return address
 
 
-@pytest.fixture(scope="session")
-def tables_address(table):
-    """Address of a page with the figures of `table`."""
-    site = table.path.parents[2]
-    live_page.write_table(site, table)
-    with served(site) as root:
-        yield f"{root}articles/hand/"
-
-
-@pytest.fixture(scope="session")
-def predictions_address(prediction):
-    """Address of a page with the figures of `prediction`."""
-    site = prediction.path.parents[2]
-    live_page.write_predictions(site, prediction)
-    with served(site) as root:
-        yield f"{root}articles/hand/"
-
-
-@pytest.fixture(scope="session")
-def models_address(models):
-    """Address of a page with figures of `models`."""
-    site = models.models[0].path.parents[2]
-    live_page.write_models(site, models)
-    with served(site) as root:
-        yield f"{root}articles/hand/"
-
+address, grids, tables_address, sweep_address, predictions_address, models_address = (
+    _address_of(*page) for page in live_page.PAGES.values()
+)
 
 DESK = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -194,22 +165,17 @@ def opened(page, request):
 
     It returns the figure's number and what it is drawn of.
     """
-    pages = (
-        ("address", "data", live_page.ORDER),
-        ("grids", "conditions", live_page.GRIDS),
-        ("tables_address", "table", live_page.OF_TABLES),
-        ("sweep_address", "sweep", live_page.OF_SWEEPS),
-        ("predictions_address", "prediction", live_page.OF_PREDICTIONS),
-    )
 
     def open_figure(name):
-        address, data, names = next(each for each in pages if name in each[2])
+        address, (data, names) = next(
+            each for each in live_page.PAGES.items() if name in each[1][1]
+        )
         address = request.getfixturevalue(address)
         if tools.without_fragment(page) != address:
             page.goto(address)
         number = names.index(name) + 1
         tools.set_to(page, number, **tools.state_of(name))
         data = request.getfixturevalue(data)
-        return number, hand_conditions.panels(data, name) if names is live_page.GRIDS else data
+        return number, hand_conditions.panels(data, name) if name in live_page.GRIDS else data
 
     return open_figure

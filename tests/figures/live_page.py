@@ -76,6 +76,24 @@ OF_PREDICTIONS = (
 """Figure 1, figure 2, … of a page about predictions."""
 
 
+PAGES = {
+    "address": ("data", ORDER),
+    "grids": ("conditions", GRIDS),
+    "tables_address": ("table", OF_TABLES),
+    "sweep_address": ("sweep", OF_SWEEPS),
+    "predictions_address": ("prediction", OF_PREDICTIONS),
+    "models_address": ("models", ("attention_map", *OF_MODELS)),
+}
+"""Address of a page, a fixture -> the fixture of what its figures are drawn of, their names."""
+
+DRAWN_OF = {
+    **{name: of for of, names in reversed(PAGES.values()) for name in names},
+    **dict.fromkeys(OF_CONDITIONS, "conditions"),
+    **dict.fromkeys(OF_ANSWERS, "answers"),
+}
+"""Every figure -> that fixture."""
+
+
 HAND = SimpleNamespace(
     name="hand",
     template=Path("templates/articles/hand.md.j2"),
@@ -88,50 +106,13 @@ def write(site, data, names=ORDER):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
     article = ArticleFigures(HAND, data)
     article.announced = list(names)
-    figures = "".join(article.figure(name) for name in names)
-    _write(site, article, f"{article.passage()}{figures}")
-
-
-def write_grids(site, study):
-    """The same with the grids of a study of conditions."""
-    article = ArticleFigures(HAND, study)
-    article.announced = list(GRIDS)
-    figures = (article.figure(name, data=hand_conditions.panels(study, name)) for name in GRIDS)
-    _write(site, article, "".join(figures))
-
-
-def write_table(site, data):
-    """The same with the figures of a table, below its text."""
-    article = ArticleFigures(HAND, data)
-    article.announced = list(OF_TABLES)
-    template = environment().get_template("_table_text.html.j2")
-    text = template.render(text=data.first, data=data, can_shade=article.can_shade)
-    _write(site, article, text + "".join(article.figure(name) for name in OF_TABLES))
-
-
-def write_sweep(site, data):
-    """The same with the figures of a sweep."""
-    article = ArticleFigures(HAND, data)
-    article.announced = list(OF_SWEEPS)
-    _write(site, article, "".join(article.figure(name) for name in OF_SWEEPS))
-
-
-def write_predictions(site, data):
-    """The same with the figures of predictions."""
-    article = ArticleFigures(HAND, data)
-    article.announced = list(OF_PREDICTIONS)
-    _write(site, article, "".join(article.figure(name) for name in OF_PREDICTIONS))
-
-
-def write_models(site, data):
-    """The same with a figure that has a switch between models, and those that show all of them."""
-    article = ArticleFigures(HAND, data)
-    article.announced = ["attention_map", *OF_MODELS]
-    figures = "".join(article.figure(name) for name in article.announced)
-    _write(site, article, f"{article.passage()}{figures}")
-
-
-def _write(site, article, body):
+    body = article.passage() if "attention_map" in names else ""
+    if "table_attention_map" in names:
+        template = environment().get_template("_table_text.html.j2")
+        body = template.render(text=data.first, data=data, can_shade=article.can_shade)
+    for name in names:
+        panels = {"data": hand_conditions.panels(data, name)} if name in GRIDS else {}
+        body += article.figure(name, **panels)
     folder = site / "figures" / "hand"
     for placed in article.placed:
         for panel in (*placed.panels, *placed.variants):

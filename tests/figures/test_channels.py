@@ -4,12 +4,7 @@ import pytest
 
 from report.figures.parts import theme
 from tests.figures.pictures import specification
-from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
-    drawn_of,
-    every_figure,
-    inside,
-    panels_of,
-)
+from tests.figures.test_every_figure import every_figure, inside, panels_of
 
 PLACED = {
     # delimiters are narrower than what they part, and stand between the strips
@@ -34,7 +29,7 @@ def charts(node):
 
 
 @pytest.fixture
-def specs(figure, drawn_of):  # noqa: F811
+def specs(figure, drawn_of):
     return [specification(figure, drawn_of, **panel) for panel in panels_of(figure, drawn_of)]
 
 

@@ -15,16 +15,7 @@ from report.figures.build.defaults import FORMAT
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import choices
 from tests.figures import hand_made
-from tests.figures.live_page import (
-    GRIDS,
-    OF_ANSWERS,
-    OF_CONDITIONS,
-    OF_MODELS,
-    OF_PREDICTIONS,
-    OF_SWEEPS,
-    OF_TABLES,
-    ORDER,
-)
+from tests.figures.live_page import DRAWN_OF, GRIDS, ORDER
 from tests.figures.pictures import picture, specification
 from tests.rendered import NEEDS_A_LIVE_FIGURE
 
@@ -34,10 +25,7 @@ def each(names):
     return pytest.mark.parametrize("figure", figures, ids=names)
 
 
-OF_NO_PASSAGE = (
-    *(*GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS),
-    *(*OF_SWEEPS, *OF_ANSWERS, *OF_PREDICTIONS),
-)
+OF_NO_PASSAGE = [name for name in DRAWN_OF if name not in ORDER]
 
 every_figure = each((*ORDER, *OF_NO_PASSAGE))
 
@@ -51,27 +39,6 @@ every_figure_of_every_kind = pytest.mark.parametrize(
     ids=["-".join(case) for case in CASES],
 )
 """Figures of a passage and the kinds of models that make them different."""
-
-
-@pytest.fixture
-def drawn_of(figure, request):
-    """What a figure is drawn of."""
-    name = figure.name
-    if name in GRIDS:
-        return request.getfixturevalue("panels")(name)
-    if name in OF_CONDITIONS:
-        return request.getfixturevalue("conditions")
-    if name in OF_TABLES:
-        return request.getfixturevalue("table")
-    if name in OF_MODELS:
-        return request.getfixturevalue("models")
-    if name in OF_SWEEPS:
-        return request.getfixturevalue("sweep")
-    if name in OF_ANSWERS:
-        return request.getfixturevalue("answers")
-    if name in OF_PREDICTIONS:
-        return request.getfixturevalue("prediction")
-    return request.getfixturevalue("data")
 
 
 def panels_of(figure, data):

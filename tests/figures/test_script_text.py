@@ -7,24 +7,9 @@ from report.figures.parts import token_names
 from tests.figures import hand_made, tools
 from tests.figures.hand_made import OF_SCORES
 from tests.figures.lettering import IN_PICTURE, OF_THE_PAGE, WRITTEN, unreadable
-from tests.figures.live_page import (
-    GRIDS,
-    OF_MODELS,
-    OF_PREDICTIONS,
-    OF_SWEEPS,
-    OF_TABLES,
-    ORDER,
-    TWO_LOOKS,
-    go_live,
-    painted,
-)
+from tests.figures.live_page import PAGES, TWO_LOOKS, go_live, painted
 from tests.figures.pictures import picture, specification
-from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
-    drawn_of,
-    each,
-    every_figure,
-    panels_of,
-)
+from tests.figures.test_every_figure import each, every_figure, panels_of
 
 pytestmark = pytest.mark.browser
 
@@ -61,7 +46,7 @@ def check(found):
 
 @every_figure
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
-def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, shown, phone):  # noqa: F811
+def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, shown, phone):
     for panel in panels_of(figure, drawn_of):
         check(texts(shown, picture(figure, drawn_of, phone=phone, **panel)))
 
@@ -100,7 +85,7 @@ def test_nor_of_a_kind_with_other_terms(figure, study, kind, shown, phone):
 
 
 @every_figure
-def test_these_figures_have_an_axis_of_tokens(figure, drawn_of):  # noqa: F811
+def test_these_figures_have_an_axis_of_tokens(figure, drawn_of):
     spec = specification(figure, drawn_of, **panels_of(figure, drawn_of)[0])
     names = {param["name"] for param in spec["params"]}
     assert (token_names.LABELS in names) == (figure.name in (*WITH_TOKENS, LIKE_A_MAP))
@@ -108,7 +93,7 @@ def test_these_figures_have_an_axis_of_tokens(figure, drawn_of):  # noqa: F811
 
 @each(WITH_TOKENS)
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
-def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, shown, phone):  # noqa: F811
+def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, shown, phone):
     empty = specification(figure, drawn_of)
     spec = still.specification(figure, drawn_of, phone=phone, empty=empty)
     (labels,) = [param for param in spec["params"] if param["name"] == token_names.LABELS]
@@ -119,24 +104,13 @@ def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, shown
     check(found)
 
 
-PAGES = {
-    "address": (ORDER, True),
-    "grids": (GRIDS, True),
-    "tables_address": (OF_TABLES, True),
-    "sweep_address": (OF_SWEEPS, True),
-    "predictions_address": (OF_PREDICTIONS, True),
-    "models_address": (("attention_map", *OF_MODELS), False),
-}
-"""Fixture -> figures of its page, and whether they have a state of `tools.STATES`."""
-
-
 @pytest.mark.parametrize("tab", ["page", "phone"])
 @pytest.mark.parametrize("on", PAGES)
 def test_on_a_page_too_all_that_is_written_stands_apart(request, tab, on):
     """At 1280 and 390 pixels, what is in a chart, above and below it."""
-    (names, have_states), tab = PAGES[on], request.getfixturevalue(tab)
+    (_, names), tab = PAGES[on], request.getfixturevalue(tab)
     tab.goto(request.getfixturevalue(on))
-    for moved in (False, True)[: 1 + have_states]:
+    for moved in (False, True)[: 1 + (on != "models_address")]:
         for number, name in enumerate(names, 1):
             go_live(tab, number)
             if moved:
