@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from report.figures import filler_effect
 from tests.figures import hand_conditions
 from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
 from tests.figures.live_page import TOOLTIP, go_live, painted, resting, told_at, until
@@ -204,32 +205,18 @@ def test_a_click_pins_a_mark_and_escape_takes_it_away(page, grids):
     assert drawn(page, LAYERS) == still
 
 
-def test_keys_move_over_positions_and_are_told_to_screen_readers(page, grids, conditions):
+def test_keys_move_over_positions(page, grids):
     page.goto(grids)
     go_live(page, LAYERS)
-    chart = page.locator(f"#fig-{LAYERS} .live-figure__chart").nth(1)
-    assert chart.get_attribute("role") == "application"
-    assert chart.get_attribute("aria-label").startswith("one-model L1H2; arrow keys")
-    chart.focus()
-    still = drawn(page, LAYERS)
-    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+    page.locator(f"#fig-{LAYERS} .live-figure__chart").nth(1).focus()
+    places = []
+    for key in (*["ArrowRight"] * 3, "ArrowLeft", "End", "Home"):
         page.keyboard.press(key)
-    values, _ = measured(conditions, 0, 1, 2)
-    shown = page.evaluate(TOOLTIP)
-    assert shown["position"] == "1"
-    assert shown["Mless"] == said(values["filler"]["mean"], 1)
-    told = page.inner_text(f"#fig-{LAYERS} .live-figure__live")
-    assert told.startswith("position 1, ")
-    assert f"Mless {shown['Mless']}" in told
-    assert all(one != other for one, other in zip(still, drawn(page, LAYERS), strict=True))
-    page.keyboard.press("End")
-    last = page.evaluate(TOOLTIP)["position"]
-    assert int(last) == SYSTEM + hand_conditions.QUESTION + hand_conditions.LONGER - 1
-    page.keyboard.press("Home")
-    assert page.evaluate(TOOLTIP)["position"] == "0"
+        places.append(int(page.evaluate(TOOLTIP)["position"]))
+    last = SYSTEM + hand_conditions.QUESTION + hand_conditions.LONGER - 1
+    assert places == [0, 1, 2, 1, last, 0]
     page.keyboard.press("Tab")
     assert page.evaluate(TOOLTIP) == {}
-    assert drawn(page, LAYERS) == still
 
 
 def cell(page, layer, head):
@@ -247,26 +234,19 @@ def cell(page, layer, head):
     return pytest.fail(f"no place of the map tells of layer {layer}, head {head}")
 
 
-def effect(study, layer, head, over="mean"):
-    path = study.models[0].path / "effects.json"
-    columns = json.loads(path.read_text("utf-8"))["tables"]["effects"]["columns"]
-    values = {name: column["values"] for name, column in columns.items()}
-    wanted = ("filler", over, layer, head)
-    keys = zip(*(values[name] for name in ("condition", "rows", "layer", "head")), strict=True)
-    (row,) = [row for row, key in enumerate(keys) if key == wanted]
-    return {name: column[row] for name, column in values.items()}
-
-
 def test_a_cell_tells_both_measures(page, grids, conditions):
     page.goto(grids)
-    found, of = cell(page, 2, 1), effect(conditions, 2, 1)
+    found = cell(page, 2, 1)
+    cells = filler_effect.cells(conditions.models[0], "filler", "mean")
+    of = next(row for row in cells if (row["layer"], row["head"]) == (2, 1))
+    taken, varied = (
+        f"{of[name]:.4f} ± {of[f'{name}_error']:.4f}" for name in ("taken", "total_variation")
+    )
     assert found == {
         "layer": "2",
         "head": "1",
-        "share of the filler (1\u00a0−\u00a0λ)": f"{1 - of['lambda'] * 0.0001:.4f} ± "
-        f"{of['lambda_error'] * 0.0001:.4f}",
-        "shift of the rest (total variation)": f"{of['total_variation'] * 0.0001:.4f} ± "
-        f"{of['total_variation_error'] * 0.0001:.4f}",
+        "share of the filler (1\u00a0−\u00a0λ)": taken,
+        "shift of the rest (total variation)": varied,
         "±": "one standard error, 3 prompts",
     }
     assert cell(page, 0, 1)["shift of the rest (total variation)"] == "not known"

@@ -1,8 +1,12 @@
 """What a page loads, and when: nothing that its reader does not need yet, and nothing is missed."""
 
+import re
+from graphlib import TopologicalSorter
+
 import numpy as np
 import pytest
 
+from report.pages.assets import WEB
 from tests.figures.live_page import go_live, until
 from tests.figures.tools import MORE, tool
 from tests.held import Held
@@ -163,3 +167,16 @@ def test_nothing_moves_while_an_article_is_read(page, address, width):
         ".map(label => label.getClientRects().length)"
     )
     assert set(lines) == {1}, "the label of a slider has two lines"
+
+
+IMPORTED = re.compile(r'\b(?:from |import\(|import )"(\.[^"]+)"')
+
+
+def test_scripts_import_each_other_in_no_circle():
+    """Those that come later, by a call, count too."""
+    graph = {
+        path: {(path.parent / name).resolve() for name in IMPORTED.findall(path.read_text("utf-8"))}
+        for path in WEB.resolve().rglob("*.js")
+    }
+    assert sum(map(len, graph.values())) > 100
+    TopologicalSorter(graph).prepare()  # stops at a circle
