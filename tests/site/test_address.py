@@ -1,42 +1,86 @@
-"""Where a site is published: read from mkdocs.yml and from a built site."""
+"""Where a site is published: read from mkdocs.yml and from a built site. No message repeats a
+password in an address."""
 
 import pytest
 
 from report.errors import ReportError, UsageError
 from report.site.address import address, built_for, read_site
 from report.site.build import require_settings
+from report.text import without_secrets
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("text", "expected"),
     [
         ("", ""),
         ("https://you.github.io/repo", "https://you.github.io/repo/"),
         ("https://plots.example.org/", "https://plots.example.org/"),
         ("http://127.0.0.1:8000/a/b//", "http://127.0.0.1:8000/a/b/"),
+        ("https://example.org/@ann", "https://example.org/@ann/"),
     ],
 )
-def test_an_address_ends_in_a_slash(given, expected):
-    assert address(given) == expected
+def test_an_address_ends_in_a_slash(text, expected):
+    assert address(text) == expected
 
 
+NO_ADDRESSES = (
+    *("you.github.io/repo", "ftp://example.org/", "https://", "https://[", "https://a.org:port/"),
+    *("https://a.org/?page=1", "https://a.org/#top", "https://a.org/my site/"),
+    *("https://example.org/{{7*7}}/", 'https://example.org/"><script>'),
+    # a password
+    *("https://ann:secret@example.org/", "https://secret@example.org/x", "http://:secret@a.org"),
+    *("https://ann:secret@", "https://ann:sec@secret@example.org/", "https://ann:1x/secret@a.org/"),
+    *("ann:secret@example.org", "ftp://ann:secret@example.org/", "https:ann:secret@example.org/"),
+    *("https://ann:secret@[", "https://ann:secret@example.org/{{7*7}}", "https://a secret@b.org"),
+    # what pages might take for code
+    *(f"https://example.org/{letter}/" for letter in [*"{}|^`<>\"'\\\t\n\0\x7f\u2028\u202e\u3000"]),
+    *(f"https://a{letter}b.org/" for letter in [*"{<\"'\\\n\0\u202e"]),
+)
+
+
+@pytest.mark.promise("site-address")
+@pytest.mark.parametrize("text", NO_ADDRESSES)
+def test_what_is_no_address_is_refused_with_an_example_and_no_password_repeated(text):
+    with pytest.raises(UsageError, match=r"(?s)SITE_URL: .*e\.g\. https://you\.git") as raised:
+        address(text)
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.promise("terminal")
 @pytest.mark.parametrize(
-    "given",
+    ("remote", "shown"),
     [
-        "you.github.io/repo",
-        "ftp://example.org/",
-        "https://",
-        "https://[",
-        "https://example.org:port/",
-        "https://example.org/?page=1",
-        "https://example.org/#top",
-        "https://example.org/my site/",
-        'https://example.org/"><script>',
+        ("https://ann:secret@example.org/x.git", "https://example.org/x.git"),
+        ("https://secret@example.org/x.git", "https://example.org/x.git"),
+        ("https://ann:sec@secret@example.org/x", "https://example.org/x"),
+        ("https://ann:sec/secret@example.org/x", "https://example.org/x"),
+        ("ssh://git:secret@example.org:22/x", "ssh://example.org:22/x"),
+        ("https://example.org:8080/x@v1/y", "https://example.org:8080/x@v1/y"),
+        ("https://example.org/x.git?token=secret", "https://example.org/x.git?…"),
+        ("https://example.org/x.git#secret", "https://example.org/x.git?…"),
+        ("(git said: 'https://a.b/x?t=secret').", "(git said: 'https://a.b/x?…')."),
+        ("is https://a.b/ right?", "is https://a.b/ right?"),
+        ("git@github.com:you/repo.git", "git@github.com:you/repo.git"),
+        ("ann:secret@example.org/x.git", "example.org/x.git"),
+        ("x-access-token:sec@secret@127.0.0.1:1/x", "127.0.0.1:1/x"),
+        ("secret@example.org/x.git", "example.org/x.git"),
+        ("http:/ann:secret@example.org:1/x", "http:/example.org:1/x"),
+        ("https:ann:secret@example.org/", "example.org/"),
+        ("//ann:secret@example.org/x", "example.org/x"),
+        ("example.org:1/x.git?token=secret", "example.org:1/x.git?…"),
+        ("https://ann:sec secret@example.org/x", "https://example.org/x"),
+        ("file 'https://ann:sec secret@a.b/x'.", "file 'https://a.b/x'."),
+        ("Illegal header value b'Bearer secret'", "Illegal header value b'Bearer ?…'"),
+        ("example.org:you/x@v1", "example.org:you/x@v1"),
+        ("'owner/name@refs/pr/1' and mailto:ann@example.org", None),
+        ("key: value@x, 12:30, runs@step-1, is it? x=3", None),
+        ("see https://a.b: mail to ann@c.d", None),
+        ("--x=https://ann:secret@example.org/", "--x=https://example.org/"),
+        ("unable to access 'https://ann:secret@a.b/': x", "unable to access 'https://a.b/': x"),
     ],
 )
-def test_what_is_no_address_is_refused_with_an_example(given):
-    with pytest.raises(UsageError, match=r"SITE_URL: .*e\.g\. https://you\.github\.io/repo/"):
-        address(given)
+def test_what_is_shown_of_an_address_names_no_user(remote, shown):
+    assert without_secrets(remote) == (shown or remote)
 
 
 def test_settings_take_the_address_from_the_environment(tmp_path, monkeypatch):
