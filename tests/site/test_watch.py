@@ -169,19 +169,6 @@ def test_a_change_is_served_and_a_mistake_shown_and_taken_away(project):
     assert [n for n, text in contents(project.site).items() if b".reload" in text] == []
 
 
-def test_a_pipe_in_place_of_an_article_is_told_until_the_file_is_back(project):
-    path = article(project)
-    text = path.read_bytes()
-    with watching(project) as (port, _):
-        path.unlink()
-        os.mkfifo(path)
-        told = until(lambda now: now["error"], lambda: state(port))
-        assert "one.md.j2: is neither a file nor a folder" in " ".join(told["error"].split())
-        path.unlink()
-        path.write_bytes(text)
-        assert until(lambda now: not now["error"], lambda: state(port)) != told
-
-
 def test_a_watched_site_is_the_one_that_a_build_makes(project):
     rebuilder = Rebuilder(pipeline.Request(project), Sayings())
     with unpainted():
@@ -196,67 +183,53 @@ def test_a_watched_site_is_the_one_that_a_build_makes(project):
     assert b"First of all" in kept["index.html"]
 
 
-def test_only_what_changed_is_drawn(project, monkeypatch):
-    drawn = []
-    render = pipeline.render_article
-    monkeypatch.setattr(
-        pipeline,
-        "render_article",
-        lambda study, *rest: drawn.append(study.name) or render(study, *rest),
-    )
-    rebuilder = Rebuilder(pipeline.Request(project), Sayings())
-    with unpainted():
-        rebuilder.rebuild()
-        before = charts(rebuilder)
-        change(article(project), WORD, "Another word.")
-        rebuilder.rebuild(["templates/articles/one.md.j2"])
-    assert drawn == ["one", "two", "one"] or drawn == ["two", "one", "one"]
-    after = charts(rebuilder)
-    assert len(after) > 1
-    assert all(a is b for name in after for a, b in zip(before[name], after[name], strict=True))
-    spec = next((project.site_src / "figures" / "one").glob("*.vega.json"))
-    text = spec.read_bytes()
-    spec.unlink()  # as another build might
-    with unpainted():
-        rebuilder.rebuild(["templates/articles/one.md.j2"])
-    assert spec.read_bytes() == text
-
-
-def charts(rebuilder):
-    """Name of a figure of article "one" -> the charts that its files were written of."""
-    results = rebuilder.drawn["one"].results
-    return {name[1]: results[name][0] for name in results if name[0] == "written"}
-
-
-def test_of_figures_only_those_that_changed_are_written(project, monkeypatch):
-    written = []
-    write = render._write_figures
-    monkeypatch.setattr(
-        render,
-        "_write_figures",
-        lambda folder, figures, article: (
-            written.append([each.name for each in figures]) or write(folder, figures, article)
-        ),
-    )
+def with_own_figure(project):
+    """The path of a figure of the publication's own, which an article places."""
     own = project.figures / "mine.py"
     own.parent.mkdir()
     own.write_text(FIGURE)
     with article(project).open("a") as file:
         file.write('\n{{ figure("mine") }}\n')
+    return own
+
+
+def test_only_what_changed_is_rendered_and_written(project, monkeypatch):
+    rendered, names = [], []
+    real, write = pipeline.render_article, render._write_figures
+    monkeypatch.setattr(
+        pipeline,
+        "render_article",
+        lambda study, *rest: rendered.append(study.name) or real(study, *rest),
+    )
+    monkeypatch.setattr(
+        render,
+        "_write_figures",
+        lambda folder, figures, article: (
+            names.extend(each.name for each in figures) or write(folder, figures, article)
+        ),
+    )
+    own = with_own_figure(project)
     rebuilder = Rebuilder(pipeline.Request(project), Sayings())
     folder = project.site_src / "figures" / "one"
+    template = ["templates/articles/one.md.j2"]
     with unpainted():
         rebuilder.rebuild()
         first = contents(folder)
+        assert sorted(rendered) == ["one", "two"]
+        rendered.clear()
+        names.clear()
+        change(article(project), WORD, "Another word.")
+        rebuilder.rebuild(template)
+        assert (rendered, names, contents(folder)) == (["one"], [], first)
         change(own, "Mine", "Yours")
-        written.clear()
+        next(folder.glob("update_*.vega.json")).unlink()  # as another build might
         rebuilder.rebuild(["figures/mine.py"])
-        assert [names for names in written if names] == [["mine"]]
         changed = contents(folder)
+        assert first.keys() == changed.keys()
         assert {name for name in first if first[name] != changed[name]} >= {"mine.json"}
         assert all(first[name] == changed[name] for name in first if not name.startswith("mine"))
         change(article(project), '{{ figure("mine") }}', "")
-        rebuilder.rebuild(["templates/articles/one.md.j2"])
+        rebuilder.rebuild(template)
         assert not [name for name in contents(folder) if "mine" in name]
 
 
@@ -381,14 +354,6 @@ def test_the_script_comes_last(page, wanted):
     assert with_script(page, "7") == wanted % b'<script src="/.reload.js?built=7"></script>'
 
 
-@pytest.mark.promise("serve-watch")
-def test_only_a_server_that_watches_knows_the_script(measured):
-    with served(measured / "site", Handler) as address:
-        port = int(address.rstrip("/").rpartition(":")[2])
-        assert [ask(port, path)[0] for path in (SCRIPT, STATE)] == [404, 404]
-        assert SCRIPT not in ask(port, "/")[2]
-
-
 @pytest.mark.promise("terminal")
 def test_what_stops_a_build_is_told_to_pages_as_on_the_terminal(capsys):
     class Broken:
@@ -402,7 +367,11 @@ def test_what_stops_a_build_is_told_to_pages_as_on_the_terminal(capsys):
 
 
 @pytest.mark.promise("serve-watch")
-def test_a_page_of_another_host_is_told_nothing(measured):
+def test_a_page_of_another_host_is_told_nothing_nor_any_where_nobody_watches(measured):
+    with served(measured / "site", Handler) as address:
+        port = int(address.rstrip("/").rpartition(":")[2])
+        assert [ask(port, path)[0] for path in (SCRIPT, STATE)] == [404, 404]
+        assert SCRIPT not in ask(port, "/")[2]
     told = BuildState()
     told.failed("a secret")
     with watch.serving(pipeline.Request(Project(measured)), 0, told) as address:
@@ -466,13 +435,9 @@ def lines_until(process, beginning):
 
 @pytest.mark.promise("authors-files")
 def test_what_ends_the_process_is_shown_and_the_server_goes_on(project):
-    own = project.figures / "mine.py"
-    own.parent.mkdir()
-    own.write_text(FIGURE)
-    with article(project).open("a") as file:
-        file.write('\n{{ figure("mine") }}\n')
+    own = with_own_figure(project)
     with command(project) as (port, process):
-        lines_until(process, "Serving")
+        assert ", rebuilt when" in lines_until(process, "Serving")[-1]
         for act, said in (("os._exit(0)", "status 0"), ("os.abort()", "SIGABRT")):
             own.write_text(FIGURE + f"\nimport os\n{act}\n")
             line = lines_until(process, "error: ")[-1]
@@ -483,19 +448,11 @@ def test_what_ends_the_process_is_shown_and_the_server_goes_on(project):
             own.write_text(FIGURE)
             lines_until(process, "rebuilt in")
             assert state(port)["error"] == ""
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
-
-
-def test_the_command_ends_cleanly_with_pages_open(project):
-    with command(project) as (port, process):
-        lines = lines_until(process, "Serving")
-        with socket.create_connection(("127.0.0.1", port), PATIENCE) as kept_open:
-            kept_open.sendall(b"GET /.reload HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert kept_open.recv(100).startswith(b"HTTP/1.1 200")
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as open_page:
+            open_page.sendall(b"GET /.reload HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert open_page.recv(100).startswith(b"HTTP/1.1 200")
             process.send_signal(signal.SIGINT)
             _, rest = process.communicate(timeout=PATIENCE)
-    assert f"Serving http://127.0.0.1:{port}/, rebuilt when" in lines[-1]
     assert (process.returncode, "Traceback" in rest) == (130, False)
 
 
@@ -511,21 +468,6 @@ def test_no_error_ends_the_watch(error):
     assert re.search(rf"a defect of the program.*{type(error).__name__}", told.error)
     watch.attempt(SimpleNamespace(rebuild=lambda names: 0.5), ["a"], told, terminal)
     assert told.error == ""
-
-
-@pytest.mark.parametrize("text", ["B\xe4r".encode("latin-1"), b'{{ "\\ud800" }}', b"{{ nothing }}"])
-def test_a_partial_that_cannot_be_used_is_shown_with_its_line(project, text):
-    (project.root / "templates").mkdir(exist_ok=True)
-    part = project.root / "templates" / "_note.md.j2"
-    change(article(project), f"\n{WORD}\n", '\n{% include "_note.md.j2" %}\n')
-    part.write_text("A note.\n")
-    told, terminal, request = BuildState(), Sayings(), pipeline.Request(project)
-    rebuilder = Rebuilder(request, terminal)
-    for content, said in ((b"A note.", ""), (b"\n" + text, r"_note\.md\.j2, line 2: "), (b"A", "")):
-        part.write_bytes(content)
-        with unpainted():
-            watch.attempt(rebuilder, ["templates/_note.md.j2"], told, terminal)
-        assert re.search(said, told.error) if said else told.error == ""
 
 
 def test_options_that_cannot_be_meant_are_refused(tmp_path):
