@@ -73,12 +73,25 @@ CHANGES = {
 }
 
 
-@pytest.fixture
-def package(tmp_path):
-    """A copy of the package's files, whose code may be changed."""
-    copy = tmp_path / "report"
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """A copy of the package's files, whose code `edit` changes."""
     ignored = shutil.ignore_patterns("embedded", "__pycache__")
-    return shutil.copytree(code.PACKAGE, copy, ignore=ignored)
+    return shutil.copytree(code.PACKAGE, tmp_path_factory.mktemp("code") / "report", ignore=ignored)
+
+
+@pytest.fixture
+def edit(package):
+    """A function that changes a file of the copy, for a test."""
+    texts = {}
+
+    def edit(name, change):
+        texts[package / name] = (package / name).read_text()
+        change(package / name)
+
+    yield edit
+    for path, text in texts.items():
+        path.write_text(text)
 
 
 @pytest.fixture(scope="module")
@@ -130,68 +143,93 @@ def test_what_draws_reads_or_refuses_does_not_count(kind):
     assert not files & (others | readers | after)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        ("passage", "models/attention/own/falcon.py"),
-        ("passage", "measurements/targets.py"),
-        ("passage", "datasets/formats/attention.py"),
-        ("passage", "measuring/run.py"),
-        ("passage", "datasets/store.py"),
-        ("conditions", "kinds/conditions/measure.py"),
-        ("conditions", "inputs/conditions.py"),
-        ("conditions", "inputs/fillers.py"),
-        ("table", "models/text/cells.py"),
-    ],
-)
-def test_a_statement_counts(package, kind, name):
-    before = code.measuring_code(kind, package)
-    with (package / name).open("a") as file:
-        file.write("\nCHANGED = 1\n")
-    after = code.measuring_code(kind, package)
-    assert {file for file in after if after[file] != before[file]} == {name}
+def appended(text):
+    return lambda path: path.write_text(path.read_text() + text)
 
 
-def test_a_module_that_is_new_counts_once_it_is_imported(package):
-    before = code.measuring_code("passage", package)
-    (package / "models" / "attention" / "extra.py").write_text("EXTRA = 1\n")
-    assert code.measuring_code("passage", package) == before
-    with (package / "models" / "attention" / "kernel.py").open("a") as file:
-        file.write("\nfrom report.models.attention.extra import EXTRA\n")
-    after = code.measuring_code("passage", package)
-    assert after.keys() - before.keys() == {"models/attention/extra.py"}
+def replaced(old, new):
+    def change(path):
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new, 1))
+
+    return change
 
 
-def test_comments_docstrings_and_layout_do_not_count(package):
-    before = code.measuring_code("passage", package)
-    for path in package.rglob("*.py"):
-        laid_out_anew = ast.unparse(ast.parse(path.read_text()))  # no comment, other line breaks
-        path.write_text(f'"""Other words."""\n\n# a comment\n{laid_out_anew}\n')
-    assert code.measuring_code("passage", package) == before
+def laid_out_anew(path):
+    """Other line breaks, another docstring, no comment but one."""
+    path.write_text(
+        f'"""Other words."""\n\n# a comment\n{ast.unparse(ast.parse(path.read_text()))}\n'
+    )
 
 
-def test_a_docstring_taken_away_does_not_count(package):
-    path = package / "models" / "attention" / "kernel.py"
-    before = code.measuring_code("passage", package)
+def without_docstring(path):
     text = path.read_text()
     path.write_text(text[text.index('"""', 3) + 3 :])
-    assert code.measuring_code("passage", package) == before
 
 
-def test_a_string_that_is_used_counts(package):
-    path = package / "models" / "find" / "weights.py"
+STATEMENT = appended("\nCHANGED = 1\n")
+KERNEL, SCHEMA = "models/attention/kernel.py", "datasets/schemas/attention-4.json"
+EDITS = [
+    ("passage", "models/attention/own/falcon.py", STATEMENT, True),
+    ("passage", "datasets/formats/attention.py", STATEMENT, True),
+    ("passage", "measuring/run.py", STATEMENT, True),
+    ("conditions", "kinds/conditions/measure.py", STATEMENT, True),
+    ("conditions", "inputs/fillers.py", STATEMENT, True),
+    ("table", "models/text/cells.py", STATEMENT, True),
+    (
+        "passage",
+        "models/find/weights.py",
+        replaced('"model.safetensors"', '"other.safetensors"'),
+        True,
+    ),
+    ("passage", SCHEMA, replaced('"object"', '"array"'), True),
+    (
+        "passage",
+        SCHEMA,
+        lambda path: path.write_text(json.dumps(json.loads(path.read_text()), indent=7)),
+        False,
+    ),
+    ("passage", KERNEL, laid_out_anew, False),
+    ("passage", KERNEL, without_docstring, False),
+    ("passage", "figures/parts/theme.py", STATEMENT, False),
+    ("passage", "pages/render.py", STATEMENT, False),
+    ("passage", "inputs/passages.py", STATEMENT, False),
+    ("passage", "kinds/passage/data.py", STATEMENT, False),
+    ("passage", "kinds/table/measure.py", STATEMENT, False),
+    ("passage", "web/page/site.css", appended("\n\n"), False),
+]
+"""Kind, file, a change of it, and whether what was measured may have become another."""
+
+
+@pytest.mark.parametrize(("kind", "name", "change", "counts"), EDITS)
+def test_what_runs_counts_and_no_comment_docstring_or_layout(
+    package, edit, kind, name, change, counts
+):
+    before = code.measuring_code(kind, package)
+    edit(name, change)
+    after = code.measuring_code(kind, package)
+    changed = {file for file in after if after[file] != before.get(file)}
+    assert changed == ({name} if counts else set())
+
+
+IMPORT = "from report.models.attention.extra import EXTRA\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("", False),
+        (IMPORT, True),
+        (f"if TYPE_CHECKING:\n    {IMPORT}", False),
+        (f"if TYPE_CHECKING:\n    pass\nelse:\n    {IMPORT}", True),
+    ],
+)
+def test_a_module_that_is_new_counts_once_code_that_runs_imports_it(package, edit, text, counts):
     before = code.measuring_code("passage", package)
-    path.write_text(path.read_text().replace('"model.safetensors"', '"other.safetensors"'))
-    assert code.measuring_code("passage", package) != before
-
-
-def test_a_schema_counts_and_its_layout_does_not(package):
-    path = package / "datasets" / "schemas" / "attention-4.json"
-    before = code.measuring_code("passage", package)
-    path.write_text(json.dumps(json.loads(path.read_text()), indent=7))
-    assert code.measuring_code("passage", package) == before
-    path.write_text(path.read_text().replace('"object"', '"array"', 1))
-    assert code.measuring_code("passage", package) != before
+    (package / "models" / "attention" / "extra.py").write_text("EXTRA = 1\n")
+    edit(KERNEL, appended(f"\n{text}"))
+    new = code.measuring_code("passage", package).keys() - before.keys()
+    assert new == ({"models/attention/extra.py"} if counts else set())
 
 
 HEADS = ("attention-4", "keys-1")
@@ -235,31 +273,3 @@ def test_no_measuring_module_writes_a_schema_that_it_does_not_name_in_a_constant
                 for key, value in zip(node.keys, node.values, strict=True):
                     is_schema = isinstance(key, ast.Constant) and key.value == "schema"
                     assert not (is_schema and isinstance(value, ast.Constant)), file
-
-
-def test_what_only_type_checkers_import_does_not_count(package):
-    before = code.measuring_code("passage", package)
-    (package / "models" / "attention" / "extra.py").write_text("EXTRA = 1\n")
-    path = package / "models" / "attention" / "kernel.py"
-    import_it = "from report.models.attention.extra import EXTRA\n"
-    text = path.read_text()
-    path.write_text(f"{text}\nif TYPE_CHECKING:\n    {import_it}")
-    assert code.measuring_code("passage", package).keys() == before.keys()
-    path.write_text(f"{text}\nif TYPE_CHECKING:\n    pass\nelse:\n    {import_it}")
-    assert "models/attention/extra.py" in code.measuring_code("passage", package)
-
-
-def test_files_that_are_no_code_of_measuring_do_not_count(package):
-    before = code.measuring_code("passage", package)
-    for name in (
-        "figures/parts/theme.py",
-        "web/page/site.css",
-        "pages/render.py",
-        "inputs/passages.py",
-    ):
-        with (package / name).open("a") as file:
-            file.write("\n\n")
-    (package / "figures" / "parts" / "theme.py").write_text("CHANGED = 1\n")
-    (package / "models" / "__pycache__").mkdir()
-    (package / "models" / "__pycache__" / "falcon.pyc").write_bytes(b"x")
-    assert code.measuring_code("passage", package) == before

@@ -6,11 +6,13 @@ comparison.
 """
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file, save_file
 
 from report.kinds import folders
@@ -19,8 +21,10 @@ from report.measuring import alone, plan, run
 from report.measuring import key as measuring_key
 from report.measuring.changes import changes
 from report.measuring.code import PACKAGE, measuring_code
+from report.models.find import names
 from report.project import project as project_in
 from report.study.study import read_study
+from tests.models.checkpoints import add_adapter
 from tests.small import CORPUS, write_publication
 
 KERNEL = "models/attention/kernel.py"
@@ -84,6 +88,19 @@ def weights(asked, layer=0):
     save_file(tensors | {name: tensors[name] + np.float32(1)}, path, {"format": "pt"})
 
 
+def other_files(asked):
+    """The same tensors in several files."""
+    path = asked.root / "tiny" / "model.safetensors"
+    tensors = load_file(path)
+    path.unlink()
+    files = {name: f"model-0000{1 + n % 2}-of-00002.safetensors" for n, name in enumerate(tensors)}
+    for file in {*files.values()}:
+        there = {name: tensors[name] for name in tensors if files[name] == file}
+        save_file(there, path.with_name(file), {"format": "pt"})
+    index = {"metadata": {}, "weight_map": files}
+    path.with_name("model.safetensors.index.json").write_text(json.dumps(index))
+
+
 def code(asked, name, text):
     """The code of a module changed, in a copy of the package."""
     package = asked.root.parent / "report"
@@ -122,6 +139,7 @@ def again(asked):
 
 TRIGGERS = {
     "weights": (weights, "the weights of tiny changed"),
+    "files of the same weights": (other_files, "the weights of tiny changed"),
     "tokenizer": (
         lambda a: a.json("tokenizer.json", note=1),
         "the tokenizer of tiny changed (tokenizer.json)",
@@ -159,6 +177,10 @@ TRIGGERS = {
         "the passage changed",
     ),
     "words of the corpus": (lambda a: corpus(a, text="Other."), "the corpus changed"),
+    "order of the corpus": (
+        lambda a: a.patch(passage_kind, "corpus", lambda: CORPUS[::-1]),
+        "the corpus changed",
+    ),
     "chat": (lambda a: a.options.update(chat=True), "chat: no → yes"),
     "layers": (lambda a: a.options.update(layers="0-1"), "layers: all → 2"),
     "dtype": (lambda a: a.options.update(dtype="bfloat16"), "dtype: float32 → bfloat16"),
@@ -219,9 +241,6 @@ NON_TRIGGERS = {
     "nothing": lambda a: None,
     "prose": lambda a: a.edit(ARTICLE, "{{ figure(", "Other words.\n\n{{ figure("),
     "title": lambda a: a.edit(ARTICLE, "title: Small", "title: Large"),
-    "author": lambda a: a.edit(ARTICLE, "author: Ann", "author: Bob"),
-    "date": lambda a: a.edit(ARTICLE, "date: 2026-01-02", "date: 2026-01-03"),
-    "summary": lambda a: a.edit(ARTICLE, "summary: What", "summary: All that"),
     "tags": lambda a: a.edit(ARTICLE, "title:", "tags: [lamps]\ntitle:"),
     "cover": lambda a: a.edit(ARTICLE, "cover: update_magnitude", "cover: focus_by_layer"),
     "another figure": lambda a: a.edit(
@@ -249,15 +268,8 @@ NON_TRIGGERS = {
     "all layers said in words": lambda a: a.options.update(layers="all"),
     "one layer at a time": lambda a: a.options.update(layer_by_layer=True),
     "a comment in measuring code": lambda a: code(a, KERNEL, "\n# A comment.\n"),
-    "a docstring in measuring code": lambda a: code(a, KERNEL, '\n"""A string."""\n'),
     "code of a figure": lambda a: code(a, "figures/parts/theme.py", "\nX = 1\n"),
-    "code of pages": lambda a: code(a, "pages/render.py", "\nX = 1\n"),
-    "style sheets": lambda a: code(a, "web/page/site.css", "\nbody { color: red }\n"),
-    "script": lambda a: code(a, "web/figure/figures.js", "\nlet x = 1;\n"),
-    "code that reads datasets": lambda a: code(a, "kinds/passage/data.py", "\nX = 1\n"),
-    "code of another kind of article": lambda a: code(a, "kinds/table/measure.py", "\nX = 1\n"),
     "a drawing library": lambda a: library(a, "altair"),
-    "the library of chat templates": lambda a: library(a, "jinja2"),
 }
 
 
@@ -284,7 +296,6 @@ TABLE = "table: rows.csv\ncolumns: [name, age]\n"
 PREDICTION = "kind: prediction\nprompts:\n  - {text: Ann lit the, target: lamp}\n"
 READ = {
     "a question": (CONDITIONS, ("read.md", "Who?", "Why?"), ["the prompts changed"]),
-    "a system prompt": (CONDITIONS, ("read.md", "Answer", "Reply"), ["the prompts changed"]),
     "a condition": (
         CONDITIONS,
         (ARTICLE, 'text: "/"', 'text: "-"'),
@@ -293,11 +304,6 @@ READ = {
     "a cell": (TABLE, ("rows.csv", "Bob", "Eve"), ["the table changed"]),
     "the columns": (TABLE, (ARTICLE, "[name, age]", "[name]"), ["the table changed"]),
     "a prompt": (PREDICTION, (ARTICLE, "Ann lit", "Bob lit"), ["the prompts changed"]),
-    "what is asked": (
-        PREDICTION,
-        (ARTICLE, "target: lamp", "target: fire"),
-        ["the prompts changed"],
-    ),
     "what a condition is called on pages": (
         CONDITIONS,
         (ARTICLE, "title:", "tags: [a]\ntitle:"),
@@ -353,3 +359,47 @@ def test_of_the_first_layers_only_their_own_weights_count(asked):
     assert asked.plan().state == "unchanged"
     weights(asked, layer=1)
     assert asked.plan().reasons == ["the weights of tiny changed"]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_every_file_of_an_adapter_and_its_model_count(falcon_folder, alone, tmp_path):
+    folder = shutil.copytree(falcon_folder, tmp_path / "tiny")
+    at = tmp_path / "tuned" if alone else folder
+
+    def key(model):
+        return measuring_key.key_of(measuring_key.determined_by(names.find(model), "passage", {}))
+
+    def flip_last_byte(path):
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+
+    before = {key(folder)}
+    add_adapter(at, {"A": torch.ones(2)}, base_model_name_or_path=str(folder))
+    before.add(key(at))
+    flip_last_byte(at / "adapter_model.safetensors")
+    before.add(key(at))
+    config = at / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"lora_alpha": 2}))
+    before.add(key(at))
+    flip_last_byte(folder / "model.safetensors")
+    assert len(before | {key(at)}) == 5
+    assert all(re.fullmatch(r"[0-9a-f]{12}", each) for each in before)
+    stated = measuring_key.determined_by(names.find(at), "passage", {})["model"]
+    (folder / "model.safetensors").unlink()
+    assert measuring_key.known_model(names.find(at), None, stated) == stated
+
+
+def test_the_library_of_chat_templates_counts_for_chats_alone(asked):
+    def parts(chat):
+        asked.options["chat"] = chat
+        return asked.plan().parts
+
+    before = {chat: parts(chat) for chat in (False, True)}
+    library(asked, "jinja2")
+    assert {chat: parts(chat) != before[chat] for chat in before} == {False: False, True: True}
+
+
+def test_a_library_that_is_not_there_has_no_version():
+    assert measuring_key.version("no-such-library-anywhere") == "not installed"
+    assert re.match(r"\d+\.", measuring_key.version("numpy"))
