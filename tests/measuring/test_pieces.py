@@ -8,16 +8,19 @@ from functools import partial
 import numpy as np
 import pytest
 
-from report.datasets import store
 from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
 from report.kinds import folders
+from report.kinds.passage import measure as passage_kind
 from report.kinds.passage.data import PassageData
 from report.kinds.passage.measure import NOT_IN_SUMS
-from report.measuring import alone, frozen, run
+from report.measuring import alone, frozen, plan, run
+from report.measuring import pieces as pieces_module
 from report.measuring.kept import FOLDER, Kept
 from report.measuring.pieces import Gathering, Piece, measure_piece
+from report.models.load.load import load_model
 from report.models.measure import passage as measure
+from report.models.text.tokens import encode_texts
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.commands import contents, without_date
@@ -102,8 +105,6 @@ def task(asked, project):
     """A function that gives the `Task` of the article, in batches of some texts."""
 
     def task(size=64, **keys):
-        from report.measuring import plan
-
         study = asked(cluster={"texts": size}, **keys)
         inputs = run.read(study)
         [one] = plan.plans(study, project, inputs)
@@ -145,8 +146,6 @@ def test_any_division_in_any_order_gives_the_same_sums_in_every_bit(task, loaded
 
 def test_the_sums_are_those_of_plain_addition(task, loaded):
     """Against the passages one by one, and against means in float64, which round differently."""
-    from report.models.text.tokens import encode_texts
-
     found = measured(task(4), loaded).tally.statistics
     ids = encode_texts(loaded, [text for _, text in task().inputs.corpus]).token_ids
     plain = [measure.measure_passage(loaded, each).statistics for each in ids.values()]
@@ -169,22 +168,9 @@ def test_a_changed_size_of_batches_measures_nothing_again(datasets, there, monke
     assert datasets(size=3) == there
 
 
-def test_the_manifest_tells_what_was_read(there):
-    found = PassageData(there).manifest["corpus"]
-    assert (found["title"], found["texts"], found["left_out"]) == ("texts.txt", 21, 2)
-
-
-def test_a_changed_text_measures_again_and_says_why(asked, project, there):
-    (project.root / "texts.txt").write_text("\n".join(texts(23, seed=2)))
-    [found] = run.datasets(asked(), project, lambda *_: None)
-    assert found.reasons == ["the corpus changed"]
-
-
 def stop_after(monkeypatch, pieces):
     """Let measuring end with an error before a piece; returns the pieces that were measured."""
-    from report.measuring import pieces as module
-
-    seen, original = [], module.measure_piece
+    seen, original = [], pieces_module.measure_piece
 
     def measure_some(loaded, kind, inputs, piece, *others):
         if len(seen) == pieces:
@@ -192,14 +178,21 @@ def stop_after(monkeypatch, pieces):
         seen.append(piece)
         return original(loaded, kind, inputs, piece, *others)
 
-    monkeypatch.setattr(module, "measure_piece", measure_some)
+    monkeypatch.setattr(pieces_module, "measure_piece", measure_some)
     return seen
 
 
-def test_a_run_that_was_cut_short_goes_on_where_it_was(datasets, project, whole, monkeypatch):
+@pytest.fixture
+def cut_short(datasets, monkeypatch):
+    """The small article, measured up to its fourth batch."""
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         stop_after(patched, 3)
         datasets(size=4)
+
+
+def test_a_run_that_was_cut_short_goes_on_where_it_was(
+    cut_short, datasets, project, whole, monkeypatch
+):
     assert len(contents(project.root / FOLDER)) == 3
     seen = stop_after(monkeypatch, None)
     resumed = contents(datasets(size=4))
@@ -209,30 +202,32 @@ def test_a_run_that_was_cut_short_goes_on_where_it_was(datasets, project, whole,
     assert without_date(resumed) == whole
 
 
+@pytest.mark.parametrize(
+    ("more", "force", "measured"),
+    [("One more text.\n", False, [3, 4, 5]), ("", True, [0, 1, 2, 3, 4, 5])],
+    ids=["a longer corpus", "force"],
+)
+def test_what_was_kept_is_taken_up_or_forgotten(
+    cut_short, asked, project, monkeypatch, more, force, measured
+):
+    with (project.root / "texts.txt").open("a") as file:
+        file.write(more)
+    seen = stop_after(monkeypatch, None)
+    run.datasets(asked(cluster={"texts": 4}), project, lambda *_: None, force=force)
+    assert [piece.batch for piece in seen] == measured
+
+
 def test_batches_that_are_there_count_once_and_the_passage_is_measured_all_the_same(
     datasets, project, monkeypatch
 ):
     """Cut short after the last batch: nothing is left but what is measured once."""
-    from report.kinds.passage import measure as passage
-
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(passage, "joined", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(passage_kind, "joined", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         datasets(size=4)
     seen = stop_after(monkeypatch, None)
     found = PassageData(datasets(size=4)).manifest["corpus"]
     assert seen == [Piece(None, per_model=True)]
     assert (found["texts"], found["left_out"]) == (21, 2)
-
-
-def test_a_longer_corpus_takes_up_what_was_kept(datasets, project, monkeypatch):
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        stop_after(patched, 3)
-        datasets(size=4)
-    with (project.root / "texts.txt").open("a") as file:
-        file.write("One more text.\n")
-    seen = stop_after(monkeypatch, None)
-    datasets(size=4)
-    assert [piece.batch for piece in seen] == [3, 4, 5]
 
 
 @pytest.mark.parametrize("damage", ["{", '{"schema":"batch/2"}', ""])
@@ -258,14 +253,10 @@ def test_other_weights_settings_or_code_have_other_batches(task):
         assert other.folder == one.kept.folder
 
 
-def test_force_forgets_what_was_kept(asked, datasets, project, monkeypatch):
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        stop_after(patched, 3)
-        datasets(size=4)
-    seen = stop_after(monkeypatch, None)
-    study = asked(cluster={"texts": 4})
-    run.datasets(study, project, lambda *_: None, force=True)
-    assert [piece.batch for piece in seen] == [0, 1, 2, 3, 4, 5]
+def lengths(loaded, texts):
+    """Tokens of each text that the model takes, and a number of them that one text has."""
+    numbers = [len(each) for each in encode_texts(loaded, texts).token_ids.values()]
+    return numbers, next(n for n in numbers if numbers.count(n) == 1)
 
 
 def fail_on(monkeypatch, length):
@@ -281,11 +272,8 @@ def fail_on(monkeypatch, length):
 
 
 def test_bad_texts_are_named_and_the_others_kept(asked, datasets, project, loaded, monkeypatch):
-    from report.models.text.tokens import encode_texts
-
-    ids = encode_texts(loaded, texts(23)).token_ids
-    lengths = [len(each) for each in ids.values()]
-    index, length = next((i, n) for i, n in enumerate(lengths) if lengths.count(n) == 1 and i > 4)
+    numbers, length = lengths(loaded, texts(23))
+    index = numbers.index(length)
     with monkeypatch.context() as patched, pytest.raises(ReportError) as raised:
         fail_on(patched, length)
         datasets(size=4)
@@ -302,18 +290,14 @@ def test_bad_texts_are_named_and_the_others_kept(asked, datasets, project, loade
 
 def test_a_text_that_fails_leaves_nothing_in_the_sums(task, loaded, monkeypatch):
     one = task(23)
-    lengths = {}
     whole = measured(one, loaded)
     one.kept.remove()
-    from report.models.text.tokens import encode_texts
-
-    ids = encode_texts(loaded, [text for _, text in one.inputs.corpus]).token_ids
-    lengths = [len(each) for each in ids.values()]
-    length = next(n for n in lengths if lengths.count(n) == 1)
-    alone = measure.measure_passage(loaded, ids[lengths.index(length)]).statistics
+    numbers, length = lengths(loaded, texts(23))
+    ids = encode_texts(loaded, texts(23)).token_ids
+    alone = measure.measure_passage(loaded, ids[numbers.index(length)]).statistics
     fail_on(monkeypatch, length)
     failing = measured(one, loaded)
-    assert list(failing.failed) == [lengths.index(length)]
+    assert list(failing.failed) == [numbers.index(length)]
     for name, sums in whole.tally.statistics.sums.items():
         assert (failing.tally.statistics.sums[name] + alone.sums[name] == sums).all()
     assert not one.kept.folder.exists()
@@ -355,37 +339,16 @@ def test_weights_of_zeros_are_said_and_recorded(task, loaded):
         assert any("2 weights of nothing but zeros" in line for line in said) == bool(zeros)
 
 
-def test_layer_by_layer_gives_the_same(datasets, whole):
-    folder = datasets(size=5, layer_by_layer=True)
-    statistics = store.read(folder / "heads/entropy.json")
-    assert store.dumps(statistics).encode() == whole["heads/entropy.json"]
-
-
 def test_layer_by_layer_finds_the_text_that_fails(task, loaded, monkeypatch):
-    from report.models.load.load import load_model
-
     one = task(23)
     partly = load_model(one.source, **one.options | {"layer_by_layer": True}, announce=print)
-    from report.models.text.tokens import encode_texts
-
-    ids = encode_texts(loaded, [text for _, text in one.inputs.corpus]).token_ids
-    lengths = [len(each) for each in ids.values()]
-    length = next(n for n in lengths if lengths.count(n) == 1)
+    numbers, length = lengths(loaded, texts(23))
     whole = measured(one, loaded)
     one.kept.remove()
     fail_on(monkeypatch, length)
     found = measured(one, partly)
-    assert list(found.failed) == [lengths.index(length)]
+    assert list(found.failed) == [numbers.index(length)]
     assert found.tally.statistics.texts == whole.tally.statistics.texts - 1
-
-
-def test_only_articles_about_a_passage_have_a_corpus(project):
-    text = (project.articles / "small.md.j2").read_text()
-    (project.articles / "small.md.j2").write_text(
-        text.replace("---\n", "---\ntable: seattle-weather\ncorpus: texts.txt\n", 1)
-    )
-    with pytest.raises(ReportError, match="says `corpus`, which an article about a table does not"):
-        read_study(project.articles / "small.md.j2")
 
 
 @pytest.mark.parametrize(
@@ -396,6 +359,7 @@ def test_only_articles_about_a_passage_have_a_corpus(project):
         ("corpus: {column: a}", r"line 2: the key 'file' is missing from the corpus"),
         ("cluster: {cpus: 2}", r"line 2: unknown key 'cpus' of the cluster"),
         ("cluster: {num_cpus: 0}", r"line 2: 'num_cpus' of the cluster: .*greater than 0"),
+        ("table: a\ncorpus: a.txt", r"says `corpus`, which an article about a table does not"),
     ],
 )
 def test_mistakes_in_front_matter_are_told_with_their_line(project, lines, message):
@@ -427,8 +391,3 @@ def test_an_unreadable_corpus_blames_its_line(asked, project):
     study = replace(study, header=("title: Small", "corpus: none.txt"), replaced=())
     with pytest.raises(ReportError, match=r"small\.md\.j2, line 3: the texts of .*none\.txt"):
         run.datasets(study, project, lambda *_: None)
-
-
-def test_kinds_without_a_corpus_are_one_piece():
-    assert not hasattr(folders.kind("table"), "measure_batch")
-    assert not hasattr(folders.kind("conditions"), "measure_batch")
