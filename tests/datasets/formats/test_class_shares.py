@@ -1,12 +1,10 @@
 """Shares by class and the renderings, to files and back; and damage to them is found."""
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from report.datasets import store
 from report.datasets.formats import class_shares, columnar
 from report.datasets.formats.token_classes import CLASSES
 from report.errors import ReportError
@@ -17,18 +15,6 @@ from tests.figures import hand_made, hand_table
 @pytest.fixture
 def study(tmp_path):
     return hand_table.study(tmp_path / "0123456789ab")
-
-
-def change(study, name, key, position, value):
-    """Set one value of a list somewhere in a file; `study` is read afresh."""
-    path = study.path / name
-    content = json.loads(path.read_text("utf-8"))
-    inner = content
-    for part in key:
-        inner = inner[part]
-    inner[position] = value
-    store.write(path, content)
-    return type(study)(study.path)
 
 
 def test_what_is_read_back_is_what_was_written():
@@ -73,33 +59,6 @@ def test_a_sound_study_of_any_kind_is_verified(tmp_path, kind):
         even = sum(data.even(target, name) for target in data.targets)
         np.testing.assert_allclose(even, 1, atol=1e-4)
     assert ("other" in data.targets) == (kind == "sink")
-
-
-def test_a_share_that_was_changed_does_not_add_up(study):
-    key = ("tables", "heads", "columns", "probability", "values")
-    with pytest.raises(ReportError, match=r"^rendering 'json': the classes of layer 1 head 2 do"):
-        place = study.layers * study.heads * len(study.targets) + study.heads + 2
-        verify_table(change(study, "class_shares.json", key, place, 99999))
-
-
-def test_shares_that_are_not_what_the_attention_files_say_are_found(study):
-    heads = study.path / "attention" / "0"
-    content = json.loads((heads / "1.json").read_text("utf-8"))
-    content["head"] = 3
-    store.write(heads / "3.json", content)
-    with pytest.raises(ReportError, match=r"^rendering 'csv': layer 0 head 3 gives 0\.\d{4} to"):
-        verify_table(type(study)(study.path))
-
-
-def test_tokens_outside_the_table_are_found(study):
-    tokens = ("renderings", 0, "tokens")
-    wrong = {"id": 3, "text": "x", "role": "value", "row": 3, "column": 0}
-    said = "^rendering 'csv': token 9 is a value of row 3, column 0, in a table of 3 rows and 2"
-    with pytest.raises(ReportError, match=said):
-        verify_table(change(study, "renderings.json", tokens, 9, wrong))
-    wrong = {"id": 3, "text": "x", "role": "delimiter"}
-    with pytest.raises(ReportError, match=r"^rendering 'csv' has other tokens than the passage$"):
-        verify_table(change(study, "renderings.json", tokens, 9, wrong))
 
 
 def test_an_unknown_class_or_rendering_names_the_known_ones(study):

@@ -10,7 +10,6 @@ from report.datasets.formats import columnar, head_statistics, updates
 from report.datasets.formats.columnar import Column
 from report.datasets.formats.passage import encode as encode_passage
 from report.datasets.formats.passage import part_name, together, token_label
-from report.errors import ReportError
 from report.measures import shipped
 
 
@@ -33,13 +32,6 @@ def test_a_number_that_is_not_known_is_null_in_the_file():
     dataset = columnar.encode({"t": {"a": Column("d", "u", [0.5, np.nan], 0.1)}})
     assert store.check(dataset, "test")["tables"]["t"]["columns"]["a"]["values"] == [5, None]
     np.testing.assert_allclose(columnar.decode(dataset)["t"]["a"], [0.5, np.nan], equal_nan=True)
-
-
-def test_a_shortened_column_is_refused_by_name():
-    dataset = columnar.encode({"t": {"a": Column("d", "u", [1, 2])}})
-    dataset["tables"]["t"]["columns"]["a"]["values"].pop()
-    with pytest.raises(ReportError, match=r"table 't': column 'a' has 1 values, not 2"):
-        columnar.decode(dataset)
 
 
 def test_updates_are_listed_head_by_head():

@@ -8,7 +8,6 @@ import pytest
 from report.datasets import store
 from report.datasets.formats import columnar, conditions
 from report.datasets.formats.conditions import EFFECT_STEP, STEP
-from report.errors import ReportError
 from report.measurements import conditions as measured
 from report.measurements import received
 from report.measurements.conditions import ConditionStatistics
@@ -144,14 +143,6 @@ def test_one_prompt_has_no_standard_errors():
 def test_a_study_in_which_nothing_is_added_has_empty_tables(found):
     decoded = columnar.decode(store.check(conditions.encode_effects(found[:1]), "test"))
     assert [len(column) for table in decoded.values() for column in table.values()] == [0] * 19
-
-
-def test_means_without_their_errors_are_refused(found):
-    dataset = conditions.encode_received(1, 2, found)
-    dataset["conditions"]["filler"]["last"]["standard_error"].pop()
-    said = "layer 1 head 2, condition 'filler': last has 11 means and 10 errors; delete"
-    with pytest.raises(ReportError, match=said):
-        conditions.decode_received(dataset)
 
 
 def test_positions_that_prompts_do_not_share_are_left_out():

@@ -76,27 +76,6 @@ def test_one_checkpoint_is_no_training(data):
     assert opened([only.path], ["step-0"]).training == []
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda columns: columns.pop("induction"),
-        lambda columns: [column["values"].pop() for column in columns.values()],
-        lambda columns: columns["induction"]["values"].__setitem__(0, 20_000),
-        lambda columns: columns["induction"]["values"].__setitem__(0, None),
-    ],
-    ids=["no score", "a head less", "more than 1", "unknown"],
-)
-def test_a_table_of_other_heads_is_refused(tmp_path, damage):
-    model = hand_sweep.study(tmp_path).models[0]
-    table = store.read(model.path / sweep.FILE)
-    heads = table["tables"]["heads"]
-    damage(heads["columns"])
-    heads["rows"] = len(heads["columns"]["layer"]["values"])
-    (model.path / sweep.FILE).write_text(store.dumps(table))
-    with pytest.raises(ReportError, match="' is not a number from 0 to 1 for each of"):
-        opened([model.path]).models[0].habit("previous_token")
-
-
 def test_an_unknown_measure_is_told_the_ones_there_are(data):
     with pytest.raises(ReportError, match="unknown measure 'sink'; measured are: concentration, "):
         data.models[0].habit("sink")

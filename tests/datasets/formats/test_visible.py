@@ -1,10 +1,8 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from report.datasets.formats.visible import Visible
-from report.errors import ReportError
 
 
 def test_a_window_cuts_off_what_is_long_past():
@@ -41,17 +39,3 @@ def test_ranges_come_from_any_object_or_are_causal():
     assert Visible.of(given, 3).first.tolist() == [0, 0, 1]
     assert Visible.of(None, 3).is_causal
     assert Visible.of(given, 3).as_json() == {"first": [0, 0, 1], "last": [0, 1, 2]}
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "said"),
-    [
-        ([0, 0], [0, 2], "token 1 sees targets 0 to 2, not a range within 0 to 1"),
-        ([0, 1], [0, 0], "token 1 sees targets 1 to 0"),
-        ([-1, 0], [0, 1], "token 0 sees targets -1 to 0"),
-        ([0], [0, 1], "visible targets of 1 and 2 tokens, not of 2"),
-    ],
-)
-def test_ranges_outside_the_passage_are_refused(first, last, said):
-    with pytest.raises(ReportError, match=said):
-        Visible.of(SimpleNamespace(first=first, last=last), 2)

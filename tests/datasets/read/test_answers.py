@@ -1,12 +1,8 @@
 """Paired differences, their intervals and correlations, against plain loops; damaged files."""
 
-import json
-
 import numpy as np
 import pytest
 
-from report.datasets import store
-from report.datasets.formats import answers as format_
 from report.errors import ReportError
 from report.kinds.conditions.answers import (
     INTERVAL,
@@ -103,34 +99,3 @@ def test_labels_are_those_of_the_article(tmp_path):
 def test_what_was_not_measured_is_said(model):
     with pytest.raises(ReportError, match=r"'right\.filler\.30' was not measured of tiny"):
         model.values("right", "filler", 30)
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "said"),
-    [
-        ("log_probability.filler.55", 1, "has a value that is none"),
-        ("right.none.0", 2, "has a value that is none"),
-        ("share.filler.55", 99999, "has a value that is none"),
-        ("share.filler.55", None, "has a value that is none"),
-        ("right.none.0", "gone", "has other columns than its manifest says"),
-    ],
-)
-def test_impossible_numbers_are_told(tmp_path, column, value, said):
-    folder = made_answers.write(tmp_path / "a")
-    table = json.loads((folder / format_.FILE).read_text())
-    columns = table["tables"]["questions"]["columns"]
-    if value == "gone":
-        columns["other"] = columns.pop(column)
-    else:
-        columns[column]["values"][0] = value
-    about = store.read(folder / "manifest.json")["answers"]
-    with pytest.raises(ReportError, match=said):
-        format_.decode(table, about)
-
-
-def test_a_changed_file_is_noticed(tmp_path):
-    folder = made_answers.write(tmp_path / "a")
-    path = folder / format_.FILE
-    path.write_text(path.read_text().replace("What is", "What was", 1))
-    with pytest.raises(ReportError, match="is not the file that was measured"):
-        _ = ModelAnswers(folder).texts

@@ -1,11 +1,9 @@
 """What figures and templates learn about a model from its datasets."""
 
-import numpy as np
 import pytest
 
 from report.datasets import store
-from report.datasets.formats import attention, rice
-from report.errors import ReportError
+from report.datasets.formats import attention
 from report.kinds.passage import data as passage
 from report.kinds.passage.data import PassageData
 from tests.figures import hand_made
@@ -84,12 +82,3 @@ def test_a_raw_update_is_read_beside_the_effective_one(study):
     points = study("softcap").updates(1)["points"]
     assert (points["raw_alignment"] == -points["alignment"]).all()
     assert "raw_magnitude" not in study("rotary").updates(1)["points"]
-
-
-def test_a_broken_shard_is_refused_by_its_place(study):
-    data = study("encoder")
-    shard = store.read(data.path / "attention/2/1.json")
-    shard["terms"]["mixed"]["near"]["integers"] = rice.write(np.ones((1, 575), int))
-    store.write(data.path / "attention/2/1.json", shard)
-    with pytest.raises(ReportError, match="layer 2 head 1: the cells of term 'mixed' are not 576"):
-        data.attention(2, 1)

@@ -1,0 +1,352 @@
+"""Datasets of every sort whose numbers do not fit together are refused in one sentence.
+
+One table: sound data, a damage, and what is said of it.
+"""
+
+import json
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.datasets.formats import answers, columnar, conditions, generated, rice, sweep
+from report.datasets.formats.columnar import Column
+from report.datasets.formats.visible import Visible
+from report.datasets.verify.published import check_datasets, verify_attention
+from report.errors import ReportError
+from report.files import sha256
+from report.kinds.conditions.answers import ModelAnswers
+from report.kinds.prediction.data import PredictionData
+from report.kinds.prediction.data import verify as verify_prediction
+from report.kinds.sweep.data import opened
+from report.kinds.table.data import TableData
+from report.kinds.table.data import verify as verify_table
+from tests import factored, made_answers
+from tests.datasets.measured import conditions as statistics
+from tests.figures import hand_made, hand_sweep, hand_table
+from tests.made_prediction import generated_study
+
+
+def head(kind):
+    """A file of cells of a kind of model, on its own."""
+    like = hand_made.KINDS[kind]
+    return lambda *_: (hand_made.one_head(np.random.default_rng(2), 0, 1, like), verify_attention)
+
+
+of_group = cache(lambda family: factored.datasets(factored.measured(family), 0))
+
+
+def of_keys(*_):
+    """A file of queries, with its keys."""
+    return deepcopy(of_group("qwen2")[0]), verify_attention
+
+
+def of_site(folder, _):
+    """The keys of a group of heads within a site."""
+    where = folder / "datasets" / "long" / ("0" * 12)
+    shards = deepcopy(of_group("llama"))
+    for shard in shards:
+        named = shard | {"keys": "keys/0/0.json"}
+        store.write(where / "attention" / "0" / f"{shard['head']}.json", named)
+
+    def read(data):
+        if data:
+            store.write(where / "keys" / "0" / "0.json", data)
+        files = {
+            path.relative_to(where).as_posix(): {"bytes": 1, "sha256": sha256(path)}
+            for path in sorted(where.rglob("*.json"))
+        }
+        manifest = hand_made.manifest(hand_made.KINDS["rotary"]) | {"files": files}
+        manifest["passage"] = {"name": "long", "tokens": factored.LENGTH}
+        store.write(where / "manifest.json", store.sealed(manifest))
+        counts = {"datasets": 0}
+        if problems := check_datasets(folder, counts):
+            raise ReportError("; ".join(problems))
+        assert counts["datasets"] == 3
+
+    return shards[0]["keys"], read
+
+
+def of_table(name, target=None):
+    """A file of a study of a table; target: where it is written, if elsewhere."""
+
+    def made(folder, _):
+        study = hand_table.study(folder / "0123456789ab")
+
+        def read(data):
+            store.write(study.path / (target or name), data)
+            verify_table(TableData(study.path))
+
+        return json.loads((study.path / name).read_text("utf-8")), read
+
+    return made
+
+
+def of_sweep(folder, _):
+    """The table of a checkpoint."""
+    model = hand_sweep.study(folder).models[0]
+
+    def read(data):
+        data["tables"]["heads"]["rows"] = len(columns(data, "heads")["layer"]["values"])
+        (model.path / sweep.FILE).write_text(store.dumps(data))
+        opened([model.path]).models[0].habit("previous_token")
+
+    return store.read(model.path / sweep.FILE), read
+
+
+def of_answers(folder, _):
+    path = made_answers.write(folder / "a")
+    about = store.read(path / "manifest.json")["answers"]
+    return json.loads((path / answers.FILE).read_text()), lambda data: answers.decode(data, about)
+
+
+def answers_of_a_folder(folder, _):
+    path = made_answers.write(folder / "a") / answers.FILE
+
+    def read(data):
+        path.write_text(data["text"])
+        _ = ModelAnswers(path.parent).texts
+
+    return {"text": path.read_text()}, read
+
+
+def of_prediction(_, fixture):
+    return PredictionData(fixture("prediction").path), verify_prediction
+
+
+def of_sentences(folder, fixture):
+    data = generated_study(folder / "ab9876543210", fixture("falcon_folder"), number=2)
+    read = lambda data: generated.decode(data["table"], data["about"], 12, 3)  # noqa: E731
+    return {"table": data._read(generated.FILE), "about": deepcopy(data.about)}, read
+
+
+def of_columns(*_):
+    return columnar.encode({"t": {"a": Column("d", "u", [1, 2])}}), columnar.decode
+
+
+def of_received(*_):
+    return conditions.encode_received(1, 2, statistics(3)), conditions.decode_received
+
+
+def of_ranges(*_):
+    ranges = {"first": [0, 0], "last": [0, 1]}
+    return ranges, lambda data: Visible.of(SimpleNamespace(**data), 2)
+
+
+def columns(data, table):
+    return data["tables"][table]["columns"]
+
+
+def put(*path):
+    """A damage: the last of these in the place that the others lead to."""
+
+    def damage(data):
+        for name in path[:-2]:
+            data = data[name]
+        data[path[-2]] = path[-1]
+
+    return damage
+
+
+def lose(*path):
+    """A damage: the last entry of a list, or an entry of a dict, is gone."""
+
+    def damage(data):
+        for name in path[:-1]:
+            data = data[name]
+        data[path[-1]].pop() if isinstance(data[path[-1]], list) else data.pop(path[-1])
+
+    return damage
+
+
+def few_keys(data):
+    integers = rice.write(np.zeros((2, factored.LENGTH), int))
+    data["keys"] |= {"components": 2, "frequencies": [1.0], "integers": integers}
+    data["keys"] |= {"bias": [0.0, 0.0], "middles": [0, 0]}
+
+
+def change_head(**change):
+    """A head whose arrays are changed when it is read."""
+
+    def damage(data):
+        text = data.sentences[0]
+        whole = text.head
+
+        def head(*place):
+            found = whole(*place)
+            changed = {name: of(getattr(found, name)) for name, of in change.items()}
+            return replace(found, **changed) if place == (2, 3) else found
+
+        text.head = head
+
+    return damage
+
+
+def add(name, *place):
+    """A number of the second text's arrays is larger."""
+
+    def damage(data):
+        data.sentences[1]._arrays[name][place] += 0.1
+
+    return damage
+
+
+def change_guess(data):
+    data.sentences[1].lens.log_probability[4, 0, :2] = -9, -1
+
+
+def change_certainty(data):
+    data.sentences[1].lens.target_log_probability[0, 0] = 0.5
+
+
+def a_head_less(data):
+    for column in columns(data, "heads").values():
+        column["values"].pop()
+
+
+def other_column(data):
+    of_questions = columns(data, "questions")
+    of_questions["other"] = of_questions.pop("right.none.0")
+
+
+SHARES = ("tables", "heads", "columns", "probability", "values")
+TOKENS = ("renderings", 0, "tokens")
+INDUCTION = ("tables", "heads", "columns", "induction")
+QUESTIONS = ("tables", "questions", "columns")
+NONE = "has a value that is none"
+OF_HEADS = "' is not a number from 0 to 1 for each of"
+OUTSIDE = {"id": 3, "text": "x", "role": "value", "row": 3, "column": 0}
+OTHER = {"id": 3, "text": "x", "role": "delimiter"}
+
+
+def cells(*shape):
+    return rice.write(np.ones(shape, int))
+
+
+DAMAGES = [
+    (head("encoder"), lose("visible"), "the cells of term 'mixed' are not 300"),
+    (head("encoder"), put("visible", "last", 3, 24), "token 3 sees targets 0 to 24"),
+    (head("window"), put("visible", "first", 9, 4), "the cells of term 'content' are not 146"),
+    (
+        head("rotary"),
+        put("targets", rice.write(np.full((1, 209), 65))),
+        "the largest targets of token 0 are not 1 that it sees",
+    ),
+    (
+        head("rotary"),
+        put("targets", rice.write(np.full((1, 209), 42))),
+        "the largest targets of token 1 are not 2 that it sees",
+    ),
+    (head("window"), put("marker_count", 20, 8), "token 20 has more markers"),
+    (head("rotary"), lose("marker_count"), "layer 0 head 1: .*marker_count has 23 values"),
+    (head("rotary"), put("targets", ""), "not of packed integers"),
+    (head("alibi_bias"), lose("terms", "bias", "values"), "term 'bias' has 23 values, not 24"),
+    (
+        head("alibi_bias"),
+        put("terms", "content", "near", "integers", cells(1, 299)),
+        "the cells of term 'content' are not 300",
+    ),
+    (
+        head("alibi_bias"),
+        lose("terms", "content", "near", "middles"),
+        "term 'content' has 23 values, not 24",
+    ),
+    (
+        head("alibi_bias"),
+        lose("terms", "content", "near"),
+        "term 'content' has neither cells nor queries",
+    ),
+    (head("alibi_bias"), put("terms", "content", "step", 1e9), "term 'content' has a value beyond"),
+    (of_keys, put("keys", "keys/0/0.json"), "its keys, keys/0/0.json, are not there"),
+    (of_keys, put("keys", "layer", 7), "its keys are of layer 7"),
+    (of_keys, few_keys, "queries and keys have different numbers"),
+    (of_keys, put("queries", "middles", [3]), "the queries have 16 components and 1 middles"),
+    (of_keys, put("queries", "integers", "AAAA"), "the queries are not those of 60 tokens"),
+    (of_keys, put("keys", "integers", "AAA"), "the keys are not those of 60 tokens"),
+    (of_keys, put("queries", "bias", [0.5]), "the queries have 16 components, their bias 1"),
+    (of_keys, put("targets", rice.write(np.full((1, 605), 41))), "a largest target is no token"),
+    (of_keys, put("terms", "content", "top", "AAAA"), "what is missing to term 'content'"),
+    (of_keys, put("terms", "position", "rows", ""), "what is missing to term 'position'"),
+    (of_keys, put("terms", "bias", "values", [1]), "term 'bias' has 1 values, not 60"),
+    (of_site, put("layer", 1), "0.json: is of layer 1 key head 0"),
+    (of_site, dict.clear, "no such dataset"),
+    (
+        of_table("class_shares.json"),
+        put(*SHARES, 3 * 4 * 6 + 4 + 2, 99999),
+        "^rendering 'json': the classes of layer 1 head 2 do",
+    ),
+    (
+        of_table("attention/0/1.json", "attention/0/3.json"),
+        put("head", 3),
+        r"^rendering 'csv': layer 0 head 3 gives 0\.\d{4} to",
+    ),
+    (
+        of_table("renderings.json"),
+        put(*TOKENS, 9, OUTSIDE),
+        "^rendering 'csv': token 9 is a value of row 3, column 0, in a table of 3 rows and 2",
+    ),
+    (
+        of_table("renderings.json"),
+        put(*TOKENS, 9, OTHER),
+        "^rendering 'csv' has other tokens than the passage$",
+    ),
+    (of_sweep, lose(*INDUCTION), OF_HEADS),
+    (of_sweep, a_head_less, OF_HEADS),
+    (of_sweep, put(*INDUCTION, "values", 0, 20_000), OF_HEADS),
+    (of_sweep, put(*INDUCTION, "values", 0, None), OF_HEADS),
+    (of_answers, put(*QUESTIONS, "log_probability.filler.55", "values", 0, 1), NONE),
+    (of_answers, put(*QUESTIONS, "right.none.0", "values", 0, 2), NONE),
+    (of_answers, put(*QUESTIONS, "share.filler.55", "values", 0, 99999), NONE),
+    (of_answers, put(*QUESTIONS, "share.filler.55", "values", 0, None), NONE),
+    (of_answers, other_column, "has other columns than its manifest says"),
+    (answers_of_a_folder, put("text", "{}"), "is not the file that was measured"),
+    (of_prediction, add("heads", 1, 2, 3), "text 1: direct effects sum to"),
+    (of_prediction, add("logit", 0), "text 1: direct effects sum to"),
+    (of_prediction, change_guess, "a guess of its lens is likelier than the one before"),
+    (of_prediction, change_certainty, "its lens has a probability above 1"),
+    (of_prediction, change_head(effect=lambda x: x + 0.1), "effects by target of L2H3 sum to"),
+    (of_prediction, change_head(probability=lambda x: x * 3), "L2H3 gives"),
+    (of_sentences, put("about", "sentences", 3), "table 'sentences' has 2 rows, not 3"),
+    (
+        of_sentences,
+        put("about", "ablated", {"zero": 2, "resample": 2}),
+        "table 'heads' has other columns than it should: 'mean'",
+    ),
+    (
+        of_columns,
+        lose("tables", "t", "columns", "a", "values"),
+        "table 't': column 'a' has 1 value",
+    ),
+    (
+        of_received,
+        lose("conditions", "filler", "last", "standard_error"),
+        "layer 1 head 2, condition 'filler': last has 11 means and 10 errors; delete",
+    ),
+    (of_ranges, put("last", [0, 2]), "token 1 sees targets 0 to 2, not a range within 0 to 1"),
+    (of_ranges, lambda data: data.update(first=[0, 1], last=[0, 0]), "token 1 sees targets 1 to 0"),
+    (of_ranges, put("first", [-1, 0]), "token 0 sees targets -1 to 0"),
+    (of_ranges, put("first", [0]), "visible targets of 1 and 2 tokens, not of 2"),
+]
+
+
+@pytest.mark.parametrize(("sound", "damage", "said"), DAMAGES, ids=[said for *_, said in DAMAGES])
+def test_what_does_not_fit_is_refused_in_one_sentence(tmp_path, request, sound, damage, said):
+    data, read = sound(tmp_path, request.getfixturevalue)
+    damage(data)
+    with pytest.raises(ReportError, match=said) as refused:
+        read(data)
+    assert "\n" not in str(refused.value)
+
+
+SOUND = (of_keys, of_site, of_table("renderings.json"), of_sweep, of_answers, of_prediction)
+SOUND += (of_sentences, of_columns, of_received, of_ranges, *map(head, hand_made.KINDS))
+
+
+@pytest.mark.parametrize("sound", SOUND)
+def test_what_is_written_is_sound(tmp_path, request, sound):
+    data, read = sound(tmp_path, request.getfixturevalue)
+    read(data)
