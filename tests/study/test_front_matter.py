@@ -1,126 +1,134 @@
-"""What can be wrong in front matter: told with file, line and key, before any model runs."""
+"""Front matter: what is allowed is read, what is not is told with file, line and key, before any
+model runs."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from report.errors import ReportError
 from report.kinds.folders import kind
 from report.measuring.run import read
-from report.models.find import names
-from report.study.front_matter import QUESTIONS, FrontMatter, kind_of_article
-from report.study.study import read_study
-from tests.study.test_study import CONDITIONS, GOOD, write
+from report.models.find import known, names
+from report.models.find.known import number_of_layers
+from report.study.front_matter import QUESTIONS, kind_of_article
+from report.study.study import read_studies, read_study
 
-WRONG = {
-    "a key twice": ("author: Ann", "author: Ann\nauthor: Bob", 5, "the key 'author' comes twice"),
-    "a tab": ("tags: [one]", "tags:\n\t- one", 7, "a tab, where YAML wants spaces"),
-    "an open bracket": ("tags: [one]", "tags: [one", 6, "front matter is not YAML"),
-    "a month too many": ("2026-01-02", "2026-13-02", 3, "(got '2026-13-02')"),
-    "a day too many": ("2026-01-02", "2026-02-30", 3, "(got '2026-02-30')"),
-    "no date": ("2026-01-02", "", 3, "'date'"),
-    "a title that is a list": ('"A: title"', "[a]", 2, "'title'"),
-    "an empty author": ("author: Ann", 'author: ""', 4, "'author'"),
-    "a case": ("author:", "Author:", 4, "unknown key 'Author'; did you mean 'author'?"),
-    "an unknown key": ("tags:", "passgae:", 6, "unknown key 'passgae'; did you mean 'passage'?"),
-    "a model of nothing": ("tags: [one]", "models: ['']", 6, "'models'"),
-    "two ways to say models": (
-        "tags: [one]",
-        "model: falcon-8x8\nmodels: [a, b]",
-        7,
-        "says `model` and `models`",
-    ),
-    "a model twice": ("tags: [one]", "models: [a, a]", 6, "names one of its `models` twice"),
-    "revisions of nothing": ("tags: [one]", "revisions: [a]", 6, "are those of one `model`"),
-    "what is not read": ("tags: [one]", "table: cars\npassage: a", 7, "says `passage`, which an"),
-    "rows of no table": ("tags: [one]", "rows: 5", 6, "says `rows`, which an article about a pass"),
-    "rows of no number": ("tags: [one]", "table: cars\nrows: many", 7, "'rows'"),
-    "a table of two models": (
-        "tags: [one]",
-        "table: cars\nmodels: [a, b]",
-        7,
-        "front matter says `table` and `models`; name one `model`, and others `beside` it",
-    ),
-    "a prediction of nothing": ("tags: [one]", "kind: prediction", 6, "takes a list of `prompts`"),
-    "prompts and a passage": (
-        "tags: [one]",
-        "kind: prediction\npassage: the-lamp-on-the-hill\nprompts: [{text: a, target: b}]",
-        8,
-        "or a `passage` of which every next token is predicted; say one of them",
-    ),
-    "prompts by name": (
-        "tags: [one]",
-        "kind: prediction\nprompts: arithmetic",
-        7,
-        "says `kind: prediction`, which takes a list of `prompts`",
-    ),
-    "a prompt without an answer": (
-        "tags: [one]",
-        "kind: prediction\nprompts: [{text: a}]",
-        7,
-        "the key 'target' is missing from the prompt; add it",
-    ),
-    "a prompt that says too much": (
-        "tags: [one]",
-        "kind: prediction\nprompts: [{text: a, target: b, oter: c}]",
-        7,
-        "unknown key 'oter' of a prompt; did you mean 'other'?",
-    ),
-    "a list of prompts of no prediction": (
-        "tags: [one]",
-        "prompts: [{text: a, target: b}]",
-        6,
-        "says a list of `prompts`, which is for `kind: prediction`",
-    ),
-    "a prediction of two models": (
-        "tags: [one]",
-        "kind: prediction\nmodels: [a, b]\nprompts: [{text: a, target: b}]",
-        7,
-        "says `kind: prediction` and `models`; name one `model`",
-    ),
-    "a prediction of some layers": (
-        "tags: [one]",
-        "kind: prediction\nlayers: 3\nprompts: [{text: a, target: b}]",
-        7,
-        "says `layers`; a prediction needs all of them",
-    ),
-    "a prediction of a table": (
-        "tags: [one]",
-        "kind: prediction\ntable: cars",
-        7,
-        "says `kind: prediction` and `table`; leave `kind` out",
-    ),
-    "a table of no rows": ("tags: [one]", "kind: table", 6, "says `kind: table` and no `table`"),
-    "a kind that there is not": ("tags: [one]", "kind: predicton", 6, "'kind': Input should be"),
-    "sentences of a passage": ("tags: [one]", "generated: givers", 6, "says `generated`, which an"),
-    "too few sentences": (
-        "tags: [one]",
-        "kind: prediction\nprompts: [{text: a, target: b}]\ngenerated: {set: givers, number: 3}",
-        8,
-        "'number' of the generated sentences: Input should be greater than or equal to 20",
-    ),
+GOOD = """---
+title: "A: title"
+date: 2026-01-02
+author: Ann
+summary: What it says.
+tags: [one]
+---
+First line.
+"""
+CONDITIONS = """conditions:
+  - {name: none, label: without}
+  - {name: filler, before: question, text: "/", times: 9}
+  - {name: words, before: question, kind: sentence, like: filler}
+"""
+PROMPT = "prompts: [{text: a, target: b}]"
+(PACKAGED, *_) = known.packaged()
+
+
+def write(folder, lines="", name="a.md.j2", changes=()):
+    """An article with these lines in place of its tags, and other changes (old, new)."""
+    text = GOOD.replace("tags: [one]", lines.rstrip() or "tags: [one]")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    (folder / name).write_text(text, "utf-8")
+    return folder / name
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The folder of articles of a publication, and files beside it."""
+    articles = tmp_path / "templates" / "articles"
+    articles.mkdir(parents=True)
+    for name, text in {
+        "rows.csv": 'text,stars\n"A lamp, lit.",5\n,1\n',
+        "rows.tsv": "text\tstars\nA lamp, lit.\t5\n",
+        "rows.jsonl": '{"text": "A lamp.", "by": {"name": "Ann"}}\n',
+        "bad.jsonl": "{\n",
+        "own.txt": "A text of my own.",
+    }.items():
+        (tmp_path / name).write_text(text)
+    return articles
+
+
+def refusal(path, **replaced):
+    """The one sentence that refuses an article."""
+    with pytest.raises(ReportError) as error:
+        read(read_study(path, **replaced))
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+HEADS = {
+    ("author: Ann", "author: Ann\nauthor: Bob"): (5, "the key 'author' comes twice"),
+    ("tags: [one]", "tags:\n\t- one"): (7, "a tab, where YAML wants spaces"),
+    ("tags: [one]", "tags: [one"): (6, "front matter is not YAML"),
+    ("2026-01-02", "2026-02-30"): (3, "(got '2026-02-30')"),
+    ("2026-01-02", "soon"): (3, "'date': must be a day such as 2026-01-31 (got 'soon')"),
+    ("2026-01-02", ""): (3, "'date'"),
+    ('"A: title"', "[a]"): (2, "'title'"),
+    ("author: Ann", 'author: ""'): (4, "'author'"),
+    ("author: Ann\n", ""): (1, "the key 'author' is missing from the front matter; add it"),
+    ("author:", "Author:"): (4, "unknown key 'Author'; did you mean 'author'?"),
+    ("tags:", "zzzzz:"): (6, "unknown key 'zzzzz'; known keys: title, date"),
+    ("tags: [one]", "tags: 3"): (6, "'tags': must be a list, such as [one, two] (got 3)"),
+    ('"A: title"', "A: title"): (2, "front matter is not YAML"),
+    ("title:", "- title:"): (3, "front matter is not YAML"),
 }
+"""Change of the lines that every article has -> line and reason."""
 
-PASSAGES = {
-    "{txt: a}": "unknown key 'txt' of the passage; did you mean 'text'?",
-    "{text: a, row: 3}": "'passage': says `row` of a text",
-    "{row: 3}": "says none of them; say one of `text`, `dataset` and `file`",
-    "{text: a, file: b.csv}": "says `text` and `file`; say one of",
-    "{dataset: cars, row: -1}": "'row' of the passage: Input should be greater than or equal to 0",
-    "{dataset: cars, row: two}": "'row' of the passage: Input should be a valid integer",
-    "{dataset: cars, column: a, columns: [b]}": "says `column` and `columns`; say one of them",
-    "{dataset: cars, columns: a}": "'columns' of the passage: must be a list, such as [one, two]",
-    "{dataset: cars, columns: [1]}": "'columns' of the passage: Input should be a valid string",
-    "{file: a.txt}": "must end in one of .csv, .tsv, .json, .jsonl",
-    '{text: ""}': "'text' of the passage: String should have at least 1 character",
-    "3": "'passage': Input should be a valid string",
-    "[a]": "'passage': Input should be a valid string",
-    '""': "'passage': String should have at least 1 character",
-}
-
-UNREADABLE = {
+KEYS = {
+    "models: ['']": "'models'",
+    "model: falcon-8x8\nmodels: [a, b]": "says `model` and `models`",
+    "models: [a, a]": "names one of its `models` twice",
+    "revisions: [a]": "are those of one `model`",
+    "models: [a, b]\nlabel: A": "says `label`, which is what one `model` is called",
+    "models: [a, b]\nbeside: [c]": "says `beside` and `models`; say one of them",
+    "model: a\nrevisions: [x]\nbeside: [c]": "says `beside` and `revisions`; say one of them",
+    f"{CONDITIONS}beside: [c]": "is for articles about a passage or a table",
+    "model: a\nbeside: [b, b]": "names one of its `beside` twice",
+    "table: cars\npassage: a": "says `passage`, which an",
+    "rows: 5": "says `rows`, which an article about a pass",
+    "table: cars\nrows: many": "'rows'",
+    "table: t\nmodels: [a, b]": "`table` and `models`; name one `model`, and others `beside` it",
+    "kind: prediction": "takes a list of `prompts`",
+    f"kind: prediction\npassage: the-lamp-on-the-hill\n{PROMPT}": "or a `passage` of which every",
+    "kind: prediction\nprompts: arithmetic": "`kind: prediction`, which takes a list of `prompts`",
+    "kind: prediction\nprompts: [{text: a}]": "the key 'target' is missing from the prompt; add it",
+    "kind: prediction\nprompts: [{text: a, target: b, oter: c}]": "'oter' of a prompt; did you mean"
+    " 'other'?",
+    PROMPT: "says a list of `prompts`, which is for `kind: prediction`",
+    f"kind: prediction\n{PROMPT}\nmodels: [a, b]": "`kind: prediction` and `models`; name one",
+    f"kind: prediction\n{PROMPT}\nlayers: 3": "says `layers`; a prediction needs all of them",
+    "kind: prediction\ntable: cars": "says `kind: prediction` and `table`; leave `kind` out",
+    "kind: table": "says `kind: table` and no `table`",
+    "kind: predicton": "'kind': Input should be",
+    "generated: givers": "says `generated`, which an",
+    f"kind: prediction\n{PROMPT}\ngenerated: {{set: givers, number: 3}}": "'number' of the "
+    "generated sentences: Input should be greater than or equal to 20",
+    "layers: 2-3": "'layers': must begin at layer 0, since a layer works on what those before it",
+    "layers: 0": "'layers': must be at least 1 layer; 1 takes the first, \"all\" takes all (got 0)",
+    **{
+        f"layers: {value!r}": "must be a number of layers" for value in ("1,2", -1, "none", 2.5, "")
+    },
+    "passage: {txt: a}": "unknown key 'txt' of the passage; did you mean 'text'?",
+    "passage: {text: a, row: 3}": "'passage': says `row` of a text",
+    "passage: {row: 3}": "says none of them; say one of `text`, `dataset` and `file`",
+    "passage: {text: a, file: b.csv}": "says `text` and `file`; say one of",
+    "passage: {dataset: cars, row: -1}": "'row' of the passage: Input should be greater than or",
+    "passage: {dataset: cars, row: two}": "'row' of the passage: Input should be a valid integer",
+    "passage: {dataset: cars, column: a, columns: [b]}": "says `column` and `columns`; say one of",
+    "passage: {dataset: cars, columns: a}": "'columns' of the passage: must be a list, such as",
+    "passage: {file: a.txt}": "must end in one of .csv, .tsv, .json, .jsonl",
+    'passage: {text: ""}': "'text' of the passage: String should have at least 1 character",
+    "passage: [a]": "'passage': Input should be a valid string",
+    'passage: ""': "'passage': String should have at least 1 character",
     "passage: no-such": "unknown passage 'no-such'; known: the-lamp-on-the-hill",
     "passage: gone.txt": "passage file gone.txt cannot be read",
     "passage: {file: gone.csv}": "file of rows gone.csv cannot be read",
@@ -128,70 +136,203 @@ UNREADABLE = {
     "passage: {file: rows.csv, column: txt}": "has no column 'txt'; it has: text, stars",
     "passage: {file: rows.csv, row: 1, column: text}": "row 1 of rows.csv has nothing in text",
     "passage: {file: bad.jsonl}": "bad.jsonl: is not a JSONL file of rows",
-    "passage: {file: list.json}": "has no rows; it must hold rows, each an object",
     "passage: {dataset: no-such}": "data set 'no-such' is unknown; inside it are: ",
-    "passage: {dataset: cars, row: 9999}": "got row 9999 of cars, which has 406",
     'passage: {text: " "}': "the passage is empty",
     "table: no-such": "data set 'no-such' is unknown",
-    f"prompts: no-such\n{CONDITIONS}": "no-such",
+}
+"""Lines of an article -> what is wrong with the last of them."""
+
+ALIKE = "which is no condition with a new segment of its own length; there are: filler."
+ADDS = "{name: x, before: question"
+SEGMENTS = {
+    "{name: x, before: intro}": "'before' of a condition: Input should be 'system' or 'question'",
+    f"{ADDS}, remove: system}}": "a condition: says `before` and `remove`; a condition changes one",
+    f"{ADDS}, replace: system, remove: system}}": "says `before` and `replace` and `remove`; a",
+    "{name: filler, before: question}": "two conditions are called 'filler'; give each its own",
+    **{f"{ADDS}, like: {of}}}": f"'x' is like '{of}', {ALIKE}" for of in ("fill", "none", "words")},
+    f"{ADDS}, like: x}}": f"'x' is like 'x', {ALIKE}",
+    "{name: x, times: 5}": "says `times` of a segment that it does not have; say `before`",
+    "{name: x, remove: system, text: a}": "says `text` of a segment that it does not",
+    f"{ADDS}, times: 5, like: filler}}": "says `times` and `like`; say only one, the length of the",
+    f"{ADDS}, kind: text}}": "kind 'text' takes a `text`, which is used as it is, and no size",
+    f"{ADDS}, kind: text, text: a, times: 3}}": "kind 'text' takes a `text`, which is used as it",
+    f"{ADDS}, kind: sentence}}": "kind 'sentence' is generated: say its length with `like` or",
+    f"{ADDS}, kind: random tokens, tokens: 9, text: a}}": "kind 'random tokens' is generated: say",
+    f"{ADDS}, kind: noise}}": "'kind' of a condition: Input should be 'repeated', 'sentence',",
+    f"{ADDS}, times: 0}}": "'times' of a condition: Input should be greater than or equal to 1",
+    f"{ADDS}, tokens: 9999}}": "'tokens' of a condition: Input should be less than or equal",
+    f'{ADDS}, text: ""}}': "'text' of a condition: String should have at least 1 character",
+    "{name: x, seed: -1}": "'seed' of a condition: Input should be greater than or",
+    "{name: X y, before: question}": "'name' of a condition: must be a small letter, then small",
+    "{before: question}": "the key 'name' is missing from the condition; add it.",
+    "{name: x, befor: question}": "unknown key 'befor' of a condition; did you mean 'before'?",
+    "{name: x, zzzzzz: 1}": "unknown key 'zzzzzz' of a condition; known keys: name, label, before,",
+    "x": "a condition: Input should be a valid dictionary or instance of",
+    "name: x\n    before: question\n    times: many": "'times' of a condition: Input should be a",
+    f'{ADDS}}}\nframe: "Q:"': "'frame': must be a text with {question} in it once, such as",
+    f"{ADDS}}}\nprompts: no-such": "no-such",
+}
+"""A condition after those of `CONDITIONS`, and more -> what is wrong with the last line."""
+
+REFUSALS = [
+    *(("", line, reason, [change]) for change, (line, reason) in HEADS.items()),
+    *((lines, 0, reason, ()) for lines, reason in KEYS.items()),
+    *((f"{CONDITIONS}  - {more}", 0, reason, ()) for more, reason in SEGMENTS.items()),
+]
+
+
+@pytest.mark.parametrize(("lines", "line", "reason", "changes"), REFUSALS)
+def test_what_is_wrong_is_told_with_its_line(files, lines, line, reason, changes):
+    """That of the last key, unless what is wrong is all conditions."""
+    of_all = "two conditions" in reason or ALIKE in reason
+    line = 6 if of_all else line or 6 + lines.count("\n")
+    sentence = refusal(write(files, lines, changes=changes))
+    assert sentence.startswith(f"{files / 'a.md.j2'}, line {line}: "), sentence
+    assert reason in sentence
+    assert sentence.count(", line ") == 1
+
+
+OPTIONS = {
+    ("dtype", "float16"): "--dtype: Input should be 'float32' or 'bfloat16' (got 'float16')",
+    ("device", "gpu"): "--device: must be auto, cpu, cuda, or one GPU such as cuda:1 (got",
+    ("layers", "1-2"): "--layers: must begin at layer 0",
+    ("alibi_factor", -1.0): "--alibi-factor: ",
+    ("passage", "gone.txt"): "--passage: passage file gone.txt cannot be read",
 }
 
 
-def refused(path, **replaced):
-    with pytest.raises(ReportError) as error:
-        read(read_study(path, **replaced))
-    assert "\n" not in str(error.value)
-    return str(error.value)
+@pytest.mark.parametrize(("option", "value"), OPTIONS)
+def test_what_the_command_line_got_wrong_is_not_blamed_on_the_article(tmp_path, option, value):
+    sentence = refusal(write(tmp_path), **{option: value})
+    assert sentence.startswith(OPTIONS[option, value])
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_told_with_its_line(tmp_path, name):
-    old, new, line, said = WRONG[name]
-    found = refused(write(tmp_path, GOOD.replace(old, new, 1)))
-    assert found.startswith(f"{tmp_path / 'a.md.j2'}, line {line}: "), found
-    assert said in found
+def test_no_article_no_text_and_no_front_matter_are_refused(tmp_path):
+    with pytest.raises(ReportError, match="no article"):
+        read_studies(tmp_path)
+    (tmp_path / "b.md.j2").write_bytes(b"\xff\xfe")
+    with pytest.raises(ReportError, match="cannot be read as UTF-8"):
+        read_studies(tmp_path)
+    with pytest.raises(ReportError, match="must start with front matter"):
+        read_study(write(tmp_path, changes=[("---\ntitle", "title")]))
 
 
-@pytest.mark.parametrize("value", PASSAGES)
-def test_a_passage_that_makes_no_sense_is_told_with_its_line(tmp_path, value):
-    found = refused(write(tmp_path, GOOD.replace("tags: [one]", f"passage: {value}")))
-    assert found.startswith(f"{tmp_path / 'a.md.j2'}, line 6: "), found
-    assert PASSAGES[value] in found
+def test_a_good_article_is_read_and_its_lines_agree(tmp_path):
+    study = read_study(write(tmp_path))
+    assert (study.name, study.front_matter.title) == ("a", "A: title")
+    assert study.body.split("\n")[7] == GOOD.split("\n")[7] == "First line."
+    assert not any(study.body.split("\n")[:7])
+    usual = study.front_matter
+    assert (usual.kind, usual.all_models) == ("passage", ["falcon-8x8"])
+    assert (usual.layers, usual.dtype, usual.device) == (None, "float32", "auto")
+    assert (usual.alibi_factor, usual.chat, usual.layer_by_layer) == (1.0, False, None)
 
 
-@pytest.fixture
-def files(tmp_path):
-    """A publication's article, and files beside its folders."""
-    articles = tmp_path / "templates" / "articles"
-    articles.mkdir(parents=True)
-    (tmp_path / "rows.csv").write_text('text,stars\n"A lamp, lit.",5\n,1\n')
-    (tmp_path / "rows.tsv").write_text("text\tstars\nA lamp, lit.\t5\n")
-    (tmp_path / "rows.jsonl").write_text('{"text": "A lamp.", "by": {"name": "Ann"}}\n')
-    (tmp_path / "bad.jsonl").write_text("{\n")
-    (tmp_path / "list.json").write_text("[1, 2]")
-    (tmp_path / "own.txt").write_text("A text of my own.")
-    return articles
+def test_measuring_is_asked_for_in_front_matter(tmp_path):
+    lines = "layers: 0-3\ndtype: bfloat16\ndevice: cuda:1\nalibi_factor: 2\nchat: true"
+    front = read_study(write(tmp_path, lines)).front_matter
+    assert (front.layers, front.dtype, front.device) == (4, "bfloat16", "cuda:1")
+    assert (front.alibi_factor, front.chat, front.trust_remote_code) == (2.0, True, None)
 
 
-@pytest.mark.parametrize("lines", UNREADABLE)
-def test_what_cannot_be_read_is_told_with_the_line_that_names_it(files, lines):
-    found = refused(write(files, GOOD.replace("tags: [one]", lines.rstrip())))
-    assert found.startswith(f"{files / 'a.md.j2'}, line 6: "), found
-    assert UNREADABLE[lines] in found
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("0-3", 4), (4, 4), ("4", 4), ("0-0", 1), ("0 - 11", 12), ("all", "all"), (None, None)],
+)
+def test_layers_are_a_number_a_range_from_0_or_all(value, number):
+    assert number_of_layers(value) == number
 
 
-def test_what_the_command_line_names_is_blamed_on_it(files):
-    found = refused(write(files, GOOD), passage="gone.txt")
-    assert found.startswith("--passage: passage file gone.txt cannot be read")
+def test_articles_come_newest_first_and_those_of_one_day_by_name(tmp_path):
+    for name in ("old", "also-old"):
+        write(tmp_path, name=f"{name}.md.j2")
+    write(tmp_path, name="new.md.j2", changes=[("2026-01-02", "2026-03-01")])
+    assert [study.name for study in read_studies(tmp_path)] == ["new", "also-old", "old"]
+
+
+def test_conditions_make_an_article_a_study_of_them(tmp_path):
+    front = read_study(write(tmp_path, f'models: ["a/b or falcon-8x8", c]\n{CONDITIONS}'))
+    front = front.front_matter
+    assert front.kind == "conditions"
+    assert front.all_models == ["a/b or falcon-8x8", "c"]
+    assert [each.name for each in front.conditions] == ["none", "filler", "words"]
+    assert (front.conditions[1].before, front.conditions[1].times) == ("question", 9)
+    assert (front.conditions[2].kind, front.conditions[2].like) == ("sentence", "filler")
+    assert front.prompts == "arithmetic"
+
+
+def test_the_command_line_says_models_of_studies_and_a_model_of_others(tmp_path):
+    write(tmp_path, CONDITIONS, "study.md.j2")
+    write(tmp_path)
+    options = {"model": "m", "models": ["n", "o"], "passage": "p", "chat": True, "dtype": None}
+    front = {study.name: study.front_matter for study in read_studies(tmp_path, **options)}
+    assert front["study"].all_models == ["n", "o"]
+    assert (front["study"].chat, front["study"].passage) == (False, "the-lamp-on-the-hill")
+    assert front["a"].all_models == ["m"]
+    assert (front["a"].chat, front["a"].passage) == (True, "p")
+
+
+REVISIONS = "model: o/m\nrevisions: [r1, r2]"
+BESIDE = f"model: {PACKAGED} or falcon-8x8\nbeside: [falcon-8x8]"
+SEVERAL = f"models: [{PACKAGED} or qwen2-5x28, {PACKAGED}]"
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "models", "labels"),
+    [
+        (BESIDE, {}, [f"{PACKAGED} or falcon-8x8", "falcon-8x8"], [None]),
+        (BESIDE, {"model": "mine"}, ["mine"], [None]),
+        (BESIDE, {"real": False}, ["falcon-8x8"], [None]),
+        (SEVERAL, {"real": False}, ["qwen2-5x28", PACKAGED], [None, None]),
+        (REVISIONS, {}, ["o/m@r1", "o/m@r2"], ["r1", "r2"]),
+        (
+            f"models: [a, b]\n{REVISIONS}",
+            {},
+            ["a", "b", "o/m@r1", "o/m@r2"],
+            [None, None, "r1", "r2"],
+        ),
+        (REVISIONS, {"models": ["a", "b"], "model": "c"}, ["a", "b"], [None, None]),
+        (REVISIONS, {"model": "c"}, ["o/m@r1", "o/m@r2"], ["r1", "r2"]),
+    ],
+)
+def test_models_are_those_of_the_article_or_of_the_command_line(
+    tmp_path, lines, options, models, labels
+):
+    front = read_study(write(tmp_path, lines), **options).front_matter
+    assert (front.all_models, front.labels) == (models, labels)
+
+
+def test_revisions_may_be_folders_of_a_model(files, tmp_path):
+    for step in (1, 20):
+        (tmp_path / "runs" / f"step-{step}").mkdir(parents=True)
+        (tmp_path / "runs" / f"step-{step}" / "config.json").write_text("{}")
+    front = read_study(write(files, "model: runs\nrevisions: [step-1, step-20]")).front_matter
+    sources = [names.find(name) for name in front.all_models]
+    assert [source.folder for source in sources] == [
+        tmp_path / "runs" / f"step-{n}" for n in (1, 20)
+    ]
+    assert [source.name for source in sources] == ["runs@step-1", "runs@step-20"]
+    front = read_study(write(files, "model: runs\nrevisions: [step-1, step-2]")).front_matter
+    with pytest.raises(ReportError, match=r"no revision 'step-2'.*it has: step-1, step-20\."):
+        names.find(front.all_models[1])
+
+
+LITERAL = "A text of the author’s"
+BLOCKS = [f"{style}{chomping}" for style in "|>" for chomping in ("", "-", "2-", "+2")]
+"""What a text may stand below in YAML: with or without the last line break, indented by so much."""
 
 
 @pytest.mark.parametrize(
     ("value", "text", "title"),
     [
         ("own.txt", "A text of my own.", "own"),
-        ('{text: "Its own text."}', "Its own text.", "A text of the author’s"),
-        ("|\n  Two lines.\n  Of text.", "Two lines.\nOf text.", "A text of the author’s"),
-        ('"Two lines.\\nOf text."', "Two lines.\nOf text.", "A text of the author’s"),
+        ("'own.txt'", "A text of my own.", "own"),
+        ("\n  own.txt", "A text of my own.", "own"),
+        ('{text: "Its own text."}', "Its own text.", LITERAL),
+        ('"Two lines.\\nOf text."', "Two lines.\nOf text.", LITERAL),
+        *((f"{mark}\n  own.txt", "own.txt", LITERAL) for mark in BLOCKS),
+        *((f"|{mark[1:]}\n  A lamp,\n  lit.", "A lamp,\nlit.", LITERAL) for mark in BLOCKS[:4]),
+        *((f"{mark}\n  A lamp,\n  lit.", "A lamp, lit.", LITERAL) for mark in BLOCKS[4:]),
         ("{file: rows.csv, column: text}", "A lamp, lit.", "Row 0 of rows.csv"),
         ("{file: rows.csv}", "text: A lamp, lit.\nstars: 5", "Row 0 of rows.csv"),
         ("{file: rows.tsv, columns: [stars, text]}", "stars: 5\ntext: A lamp, lit.", None),
@@ -205,102 +346,32 @@ def test_what_the_command_line_names_is_blamed_on_it(files):
     ],
 )
 def test_a_passage_is_a_file_a_text_or_a_row(files, value, text, title):
-    study = read_study(write(files, GOOD.replace("tags: [one]", f"passage: {value}")))
-    found = read(study).passage
-    assert found.text == text
-    assert title is None or found.title == title
-    named = value == "own.txt"
-    words = kind("passage").words(read(study))
-    assert words == (["--passage", "path/to/own.txt"] if named else [])
-
-
-BLOCKS = [f"{style}{chomping}" for style in "|>" for chomping in ("", "-", "+", "2", "2-", "+2")]
-"""What a text may stand below in YAML: with or without the last line break, indented by so much."""
-
-
-@pytest.mark.parametrize("mark", BLOCKS)
-@pytest.mark.parametrize("line", ["A lamp, lit.", "the-lamp-on-the-hill", "own.txt", "3"])
-def test_one_line_below_a_block_mark_is_a_text_even_if_it_could_be_a_name(files, mark, line):
-    study = read_study(write(files, GOOD.replace("tags: [one]", f"passage: {mark}\n  {line}")))
-    found = read(study).passage
-    assert (found.text, found.title) == (line, "A text of the author’s")
-    assert kind("passage").words(read(study)) == []
-
-
-@pytest.mark.parametrize("mark", BLOCKS)
-def test_several_lines_below_a_block_mark_are_a_text_as_yaml_reads_it(files, mark):
-    lines = f"passage: {mark}\n  A lamp,\n  lit.\n"
-    found = read(read_study(write(files, GOOD.replace("tags: [one]", lines)))).passage
-    assert found.text == ("A lamp,\nlit." if mark.startswith("|") else "A lamp, lit.")
-
-
-@pytest.mark.parametrize("written", ["{}", '"{}"', "'{}'", "\n  {}", "\n  '{}'"])
-@pytest.mark.parametrize(
-    ("name", "text"), [("the-lamp-on-the-hill", None), ("own.txt", "A text of my own.")]
-)
-def test_a_plain_or_quoted_passage_is_a_name(files, written, name, text):
-    lines = f"passage: {written.format(name)}"
-    found = read(read_study(write(files, GOOD.replace("tags: [one]", lines)))).passage
-    assert found.name == Path(name).stem
-    assert text is None or found.text == text
+    """Below a block mark stands a text, even one that could be a name."""
+    inputs = read(read_study(write(files, f"passage: {value}")))
+    assert inputs.passage.text == text
+    assert title is None or inputs.passage.title == title
+    named = ["--passage", "path/to/own.txt"] if title == "own" else []
+    assert kind("passage").words(inputs) == named
 
 
 @pytest.mark.parametrize("mark", BLOCKS)
 def test_nothing_below_a_block_mark_is_told_with_its_line(tmp_path, mark):
-    found = refused(write(tmp_path, GOOD.replace("tags: [one]", f"passage: {mark}\nmodel: a")))
-    assert found.startswith(f"{tmp_path / 'a.md.j2'}, line 6: 'text' of the passage: "), found
+    sentence = refusal(write(tmp_path, f"passage: {mark}\nmodel: a"))
+    assert sentence.startswith(f"{tmp_path / 'a.md.j2'}, line 6: 'text' of the passage: ")
 
 
 def test_a_passage_of_the_command_line_is_a_name_unless_it_has_several_lines(files):
-    path = write(files, GOOD.replace("tags: [one]", "passage: |\n  own.txt"))
-    assert read(read_study(path, passage="the-lamp-on-the-hill")).passage.title != "own"
+    path = write(files, "passage: |\n  own.txt")
+    passage = read(read_study(path, passage="the-lamp-on-the-hill")).passage
+    assert passage.name == "the-lamp-on-the-hill"
     assert read(read_study(path, passage="A lamp,\nlit.")).passage.text == "A lamp,\nlit."
-    assert "unknown passage 'A lamp, lit.'" in refused(path, passage="A lamp, lit.")
-
-
-def test_revisions_are_folders_of_a_model_or_named_on_the_hub(files, tmp_path):
-    for step in (1, 20):
-        (tmp_path / "runs" / f"step-{step}").mkdir(parents=True)
-        (tmp_path / "runs" / f"step-{step}" / "config.json").write_text("{}")
-    text = GOOD.replace("tags: [one]", "model: runs\nrevisions: [step-1, step-20]")
-    front = read_study(write(files, text)).front_matter
-    found = [names.find(name) for name in front.all_models]
-    assert [source.folder for source in found] == [tmp_path / "runs" / f"step-{n}" for n in (1, 20)]
-    assert [source.name for source in found] == ["runs@step-1", "runs@step-20"]
-    text = text.replace("step-20", "step-2")
-    front = read_study(write(files, text)).front_matter
-    with pytest.raises(ReportError, match=r"no revision 'step-2'.*it has: step-1, step-20\."):
-        names.find(front.all_models[1])
-    hub = FrontMatter(
-        title="a", date="2026-01-02", author="a", summary="a", model="o/m", revisions=["r1", "r2"]
-    )
-    assert hub.all_models == ["o/m@r1", "o/m@r2"]
-    assert hub.labels == ["r1", "r2"]
-
-
-def test_several_models_stand_before_the_revisions_of_one(files):
-    text = GOOD.replace("tags: [one]", "models: [a, b]\nmodel: o/m\nrevisions: [r1, r2]")
-    front = read_study(write(files, text)).front_matter
-    assert front.all_models == ["a", "b", "o/m@r1", "o/m@r2"]
-    assert front.labels == [None, None, "r1", "r2"]
-
-
-def test_models_on_the_command_line_stand_instead_of_revisions(files):
-    text = GOOD.replace("tags: [one]", "model: o/m\nrevisions: [r1, r2]")
-    front = read_study(write(files, text), models=["a", "b"], model="c").front_matter
-    assert front.all_models == ["a", "b"]
-    assert read_study(write(files, text), model="c").front_matter.all_models == ["o/m@r1", "o/m@r2"]
+    assert "unknown passage 'A lamp, lit.'" in refusal(path, passage="A lamp, lit.")
 
 
 @pytest.mark.parametrize(
-    ("keys", "text", "place", "said"),
+    ("lines", "text", "place", "reason"),
     [
-        (
-            "measures: [wrod]",
-            "",
-            "a.md.j2, line 6",
-            "no measure 'wrod'; did you mean 'word'?",
-        ),
+        ("measures: [wrod]", "", "a.md.j2, line 6", "no measure 'wrod'; did you mean 'word'?"),
         ("measures: [entropy]", "", "a.md.j2, line 6", "it has: word. Those that ship are always"),
         ("measures: [/word]", "", "a.md.j2, line 6", "no measure 'word'"),
         ("measures: [word]", "def rows(a): pass", "", "no docstring"),
@@ -308,15 +379,13 @@ def test_models_on_the_command_line_stand_instead_of_revisions(files):
         ("sweep: true", '"""W."""\nAXES = "x"\ndef rows(a): pass', "", "did you mean `AXIS`"),
     ],
 )
-def test_a_measure_is_blamed_for_itself_and_its_key_for_a_name(tmp_path, keys, text, place, said):
-    articles = tmp_path / "templates" / "articles"
-    articles.mkdir(parents=True)
-    (tmp_path / "measures").mkdir()
-    own = tmp_path / "measures" / "word.py"
-    own.write_text(text or '"""What."""\ndef rows(attention): return attention.given')
-    message = refused(write(articles, GOOD.replace("tags: [one]", keys)))
-    assert message.startswith(str(articles / place) if place else str(own))
-    assert said in message
+def test_a_measure_is_blamed_for_itself_and_its_key_for_a_name(files, lines, text, place, reason):
+    measure = files.parents[1] / "measures" / "word.py"
+    measure.parent.mkdir()
+    measure.write_text(text or '"""What."""\ndef rows(attention): return attention.given')
+    sentence = refusal(write(files, lines))
+    assert sentence.startswith(str(files / place) if place else str(measure))
+    assert reason in sentence
 
 
 def test_an_added_kind_that_front_matter_states_is_the_kind(monkeypatch):
@@ -325,8 +394,3 @@ def test_an_added_kind_that_front_matter_states_is_the_kind(monkeypatch):
     assert kind_of_article({"kind": "turned"}) == "turned"
     assert kind_of_article({"kind": "turned", "table": "seattle-weather"}) == "turned"
     assert kind_of_article({"kind": ["turned"], "sweep": True}) == "sweep"
-
-
-def test_every_message_names_no_more_than_one_line(files):
-    found = refused(write(files, GOOD.replace("tags:", "tgas:")))
-    assert len(re.findall(r"line \d+", found)) == 1
