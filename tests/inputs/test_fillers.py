@@ -30,29 +30,21 @@ def counting(loaded):
     return count
 
 
-def test_a_repeated_string():
-    assert fillers.repeated() == "/" * 55
-    assert fillers.repeated("ab", 3, "-") == "ab-ab-ab"
-
-
-@pytest.mark.parametrize("tokens", [30, 55])
-def test_a_sentence_has_exactly_the_tokens_asked_for(loaded, tokens):
-    count = counting(loaded)
-    text = fillers.sentence(count, tokens, seed=tokens)
-    assert count(text) == tokens
-    assert re.fullmatch(r"The [a-z ]+\.", text)
-    assert "the the" not in text
-    assert text == fillers.sentence(count, tokens, seed=tokens)
-    assert text != fillers.sentence(count, tokens, seed=tokens + 1)
-
-
-def test_random_words_have_exactly_the_tokens_asked_for(loaded):
+def test_sentences_and_random_words_have_exactly_the_tokens_asked_for(loaded):
     count, words = counting(loaded), ordinary_tokens(loaded.tokenizer, 50, seed=1)
-    text = fillers.random_words(count, 55, words, seed=1)
-    assert count(text) == 55
-    assert set(text.split()) <= {word.strip() for word in words}
-    assert text == fillers.random_words(count, 55, words, seed=1)
-    assert text != fillers.random_words(count, 55, words, seed=2)
+    sentence, drawn = fillers.sentence(count, 30), fillers.random_words(count, 55, words)
+    assert (count(sentence), count(drawn)) == (30, 55)
+    assert re.fullmatch(r"The [a-z ]+\.", sentence) and "the the" not in sentence
+    assert set(drawn.split()) <= {word.strip() for word in words}
+
+
+def test_the_same_seed_gives_the_same_text():
+    def texts(seed):
+        words = fillers.random_words(len, 20, [" a", "bc"], seed)
+        return fillers.sentence(len, 60, seed), words
+
+    assert texts(1) == texts(1)
+    assert [one != other for one, other in zip(texts(1), texts(2), strict=True)] == [True, True]
 
 
 def test_a_string_that_would_merge_is_kept_apart():

@@ -1,4 +1,4 @@
-"""The questions of the studies: enough of them, and of the size stated."""
+"""The questions of the studies: enough of them, and of the size stated; sets of a reader's own."""
 
 from pathlib import Path
 
@@ -13,29 +13,21 @@ BOOKS = Path(report.embedded.__file__).parent / "falcon-8x8" / "tokenizer.json"
 """The tokenizer of the embedded models."""
 
 
-@pytest.fixture(scope="module")
-def arithmetic():
-    return prompts("arithmetic")
-
-
-def test_there_are_enough_questions_and_no_two_are_alike(arithmetic):
-    assert len({*arithmetic.questions}) == len(arithmetic.questions) >= 24
-
-
-def test_questions_and_system_prompt_are_about_as_long_as_those_of_the_study(arithmetic):
-    tokenizer = Tokenizer.from_file(str(BOOKS))
+def test_questions_differ_and_are_about_as_long_as_those_of_the_study():
+    arithmetic, tokenizer = prompts("arithmetic"), Tokenizer.from_file(str(BOOKS))
 
     def tokens(text):
         return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
+    assert "arithmetic" in prompt_names()
+    assert arithmetic.licence == "CC0-1.0"
+    assert len({*arithmetic.questions}) == len(arithmetic.questions) >= 24
     assert all(25 <= tokens(question) <= 50 for question in arithmetic.questions)
     assert 15 <= tokens(arithmetic.system) <= 30
     assert all(question.isascii() and "  " not in question for question in arithmetic.questions)
 
 
-def test_sets_are_found_by_name_or_path(tmp_path, arithmetic):
-    assert "arithmetic" in prompt_names()
-    assert arithmetic.licence == "CC0-1.0"
+def test_a_set_of_one_s_own_is_found_by_its_path(tmp_path):
     path = tmp_path / "two.md"
     path.write_text("---\nsystem: Be brief.\n---\nWhy?\n\n  How much 灯?\n", encoding="utf-8")
     assert prompts(path).questions == ("Why?", "How much 灯?")

@@ -54,9 +54,6 @@ def test_cells_are_spelled_as_the_data_set_spells_them():
     assert weather.rows[0] == first
     driving = table("driving", ["gas"], 2)
     assert [row[0].text for row in driving.rows] == ["2.38", "2.40"]  # not 2.4
-
-
-def test_a_year_in_quotes_stays_in_quotes_and_a_number_stays_bare():
     text = rendering(table("wheat", rows=2), "json").text
     assert text.startswith('[{"year": "1565", "wheat": 41, "wages": 5}')
 
@@ -105,28 +102,16 @@ def test_hostile_cells_are_read_back_by_the_readers_of_csv_and_json():
         assert [value or "" for value in record.values()] == [cell.text for cell in row]
 
 
-def test_a_cell_that_looks_like_the_mark_of_another_stays_where_it_is():
-    made = Table("marks", ("a",), ((Cell("\x001\x00"),), (Cell("x"),)))
-    assert rendering(made, "csv").text == "a\n\x001\x00\nx"
-
-
-@pytest.mark.parametrize("name", ["movies", "sp500"])
-def test_a_data_set_that_is_not_local_is_refused_before_it_is_asked_for(offline, name):
-    said = f"data set '{name}' is not inside vega_datasets and would have to be downloaded; inside"
-    with pytest.raises(ReportError, match=f"^{said} it are: airports, anscombe, "):
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("movies", "is not inside vega_datasets and would have to be"),
+        ("a", "is unknown"),
+    ],
+)
+def test_a_data_set_that_is_not_local_is_refused_before_it_is_asked_for(offline, name, reason):
+    with pytest.raises(ReportError, match=f"^data set '{name}' {reason}.*; inside it are: air"):
         table(name)
-
-
-def test_errors_say_what_is_allowed():
-    with pytest.raises(ReportError, match=r"^data set 'wether' is unknown; inside it are: airport"):
-        table("wether")
-    said = "^data set 'wheat' has no column 'wage'; it has: year, wheat, wages$"
-    with pytest.raises(ReportError, match=said):
-        table("wheat", ["year", "wage"])
-    for rows in (1, 53):
-        said = rf"^got {rows} rows; of data set 'wheat', 2 to 52 rows can be read$"
-        with pytest.raises(ReportError, match=said):
-            table("wheat", rows=rows)
 
 
 def test_every_template_is_a_rendering():
