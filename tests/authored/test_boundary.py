@@ -6,7 +6,6 @@ import pytest
 
 from report.authored.boundary import authored, in_words
 from report.errors import ReportError
-from report.figures.build.find import figure_named
 from report.pages import render as pages
 from report.pages.prose import check_prose
 from report.study.study import read_study
@@ -149,7 +148,3 @@ def test_what_is_ours_is_said_to_be_and_what_the_user_stops_is_stopped(tmp_path)
     assert in_words(refused) is refused
     with pytest.raises(KeyboardInterrupt), authored(tmp_path):
         raise KeyboardInterrupt
-
-
-def test_figures_of_one_s_own_are_found_as_before(project):
-    assert figure_named("mine", project / "figures").rows(None)
