@@ -43,6 +43,7 @@ def test_whatever_comes_nothing_stays_open():
                     assert letter == ISOLATE_END
             assert found == "aaaa" or open_ones or place == len(found) - 1
         assert open_ones == []
+        assert found.count("a") == letters.count("a")
 
 
 def test_all_texts_of_a_dataset_are_and_nothing_else_changes():

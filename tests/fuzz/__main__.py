@@ -74,18 +74,11 @@ def _counted(said):
 
 
 def _run(path, seed):
-    usual = ["-q", "-p", "no:cacheprovider", "--tb=short", "--hypothesis-show-statistics"]
-    usual += ["--show-capture=no"]  # it would fill what is shown of a failure
+    options = ["-q", "-p", "no:cacheprovider", "--tb=short", "--hypothesis-show-statistics"]
+    options += [f"--hypothesis-seed={seed}", "--timeout=1800"]
+    options += ["--show-capture=no"]  # it would fill what is shown of a failure
     return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            path,
-            f"--hypothesis-seed={seed}",
-            "--timeout=1800",
-            *usual,
-        ],
+        [sys.executable, "-m", "pytest", path, *options],
         env=os.environ | {"HYPOTHESIS_PROFILE": "long"},
         cwd=FOLDER.parents[1],
         capture_output=True,
