@@ -28,7 +28,6 @@ from report.models.measure.repetition import repetition
 from report.models.text.tokens import encode
 from training.books import Book, read_books
 from training.checkpoint import write_json
-from training.heads import strongest
 from training.problems import prompt
 from training.trigram import trigram_loss
 from training.verdict import require_held_out
@@ -175,6 +174,12 @@ def head_fractions(
         "first_token": strongest(statistics.mean("first_token")),
         "previous_token": strongest(statistics.mean("previous_token")),
     }
+
+
+def strongest(values: np.ndarray) -> dict[str, float]:
+    """The largest of float [layers, heads] with its address: {"value", "layer", "head"}."""
+    layer, head = np.unravel_index(np.argmax(values), values.shape)
+    return {"value": round(float(values[layer, head]), 4), "layer": int(layer), "head": int(head)}
 
 
 def induction_part(loaded: "LoadedModel", progress: Callable[..., None] | None) -> dict[str, Any]:

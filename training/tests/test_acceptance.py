@@ -185,21 +185,18 @@ def test_progress_is_told_of_every_text(measured):
     assert told[-1][0] == told[-1][1]
 
 
-def test_books_that_the_model_was_not_trained_on_are_refused(trained, books_folder, tmp_path):
+def test_what_is_no_trained_model_and_not_its_books_is_refused(
+    trained, books_folder, falcon_folder, tmp_path
+):
     other = shutil.copytree(books_folder, tmp_path / "other")
     (other / "gee_third-book.txt").write_text("another text")
-    with pytest.raises(ReportError, match=r"another edition: gee_third-book\.txt"):
-        acceptance(trained, other)
-
-
-def test_a_folder_without_training_facts_is_refused(falcon_folder):
-    with pytest.raises(ReportError, match=r"has no training\.json; name an embedded model"):
-        acceptance(falcon_folder)
-
-
-def test_an_unknown_model_is_told_the_embedded_ones():
-    with pytest.raises(ReportError, match=r"unknown model 'unheard-of'.* \(.*falcon-8x8"):
-        acceptance("unheard-of")
+    for arguments, reason in (
+        ((trained, other), r"another edition: gee_third-book\.txt"),
+        ((falcon_folder,), r"has no training\.json; name an embedded model"),
+        (("unheard-of",), r"unknown model 'unheard-of'.* \(.*falcon-8x8"),
+    ):
+        with pytest.raises(ReportError, match=reason):
+            acceptance(*arguments)
 
 
 def test_a_result_without_the_loss_is_not_written(result, trained):

@@ -52,28 +52,25 @@ def test_author_and_title_from_the_file_name(stem, author, title):
     assert author_and_title(stem) == (author, title)
 
 
-def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(ReportError, match=r"no folder '.*nowhere'; name a folder"):
-        read_books(tmp_path / "nowhere")
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        (None, r"no folder '.*books'; name a folder"),
+        ({"a": b"text"}, r"1 \.txt file\(s\); at least 2 are needed"),
+        ({"a": b"text", "b": b"caf\xe9"}, r"'b\.txt' is not UTF-8 \(byte 3\)"),
+    ],
+)
+def test_what_are_no_books_is_named(tmp_path, texts, reason):
+    if texts:
+        (tmp_path / "books").mkdir()
+        write(tmp_path / "books", **texts)
+    with pytest.raises(ReportError, match=reason):
+        read_books(tmp_path / "books")
 
 
-def test_one_book_is_too_few(tmp_path):
-    with pytest.raises(ReportError, match=r"1 \.txt file\(s\); at least 2 are needed"):
-        read_books(write(tmp_path, a=b"text"))
-
-
-def test_text_that_is_not_utf8_is_named_with_the_byte(tmp_path):
-    with pytest.raises(ReportError, match=r"'b\.txt' is not UTF-8 \(byte 3\)"):
-        read_books(write(tmp_path, a=b"text", b=b"caf\xe9"))
-
-
-def test_the_held_out_book_is_found_by_part_of_its_name(tmp_path):
-    books = read_books(write(tmp_path, a_one=b"1", b_two=b"22", c_three=b"333"))
+def test_the_held_out_book_is_found_by_part_of_its_name_or_is_that_of_middle_length(tmp_path):
+    books = read_books(write(tmp_path, a=b"333", b=b"1", c_three=b"4444", d=b"22"))
     assert held_out_book(books, "three") == 2
-
-
-def test_the_book_of_middle_length_is_held_out_by_default(tmp_path):
-    books = read_books(write(tmp_path, a=b"333", b=b"1", c=b"4444", d=b"22"))
     assert books[held_out_book(books)].file == "d.txt"
 
 

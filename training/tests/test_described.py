@@ -50,25 +50,20 @@ def saved(recipe, folder):
     return json.loads((folder / "config.json").read_text("utf-8")), shapes
 
 
+FAMILIES = {
+    "falcon-8x8": (["falcon", "alibi"], "tiiuae/falcon-rw-1b", False),
+    "qwen2-5x28": (["qwen2", "rope"], "Qwen/Qwen2.5-Math-7B", True),
+    "gemma3-6x8": (["gemma3", "rope"], "google/gemma-3-4b-it", True),
+}
+"""Tags of a model, a large one like it, and whether their heads are as wide."""
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_table_says_what_the_model_has(name, tmp_path):
     config, shapes = saved(RECIPES[name], tmp_path)
     assert dict(described.rows(config, shapes)) == TABLES[name]
-
-
-@pytest.mark.parametrize(
-    ("name", "tags", "like", "same"),
-    [
-        ("falcon-8x8", ["falcon", "alibi"], "tiiuae/falcon-rw-1b", False),
-        ("qwen2-5x28", ["qwen2", "rope"], "Qwen/Qwen2.5-Math-7B", True),
-        ("gemma3-6x8", ["gemma3", "rope"], "google/gemma-3-4b-it", True),
-    ],
-)
-def test_tags_and_the_large_model_are_those_of_the_family(name, tags, like, same, tmp_path):
-    config, _ = saved(RECIPES[name], tmp_path)
-    assert described.tags(config) == tags
-    assert described.like(config) == like
-    assert described.same_heads(config) == same
+    family = described.tags(config), described.like(config), described.same_heads(config)
+    assert family == FAMILIES[name]
 
 
 def test_a_model_of_sliding_layers_alone_has_no_global_ones(tmp_path):
@@ -83,7 +78,3 @@ def test_bases_that_differ_are_told_by_layer():
     kinds = {"sliding_attention": {"rope_theta": 1e4}, "full_attention": {"rope_theta": 1e6}}
     wanted = "RoPE, base 10,000 in sliding layers and 1,000,000 in global layers"
     assert described.position({"rope_parameters": kinds}) == wanted
-
-
-def test_words_are_joined_as_prose_does():
-    assert [described.joined("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]

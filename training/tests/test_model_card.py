@@ -50,12 +50,17 @@ def added(request, books_folder, tmp_path_factory):
     return folder, recipe
 
 
-def test_every_number_is_on_the_card(folder):
+def test_numbers_books_source_and_commands_are_on_the_card(folder):
     facts = json.loads((folder / "training.json").read_text())
     result = json.loads((folder / "acceptance.json").read_text())
-    held_out = result["held_out"]
+    held_out, corpus = result["held_out"], result["corpus"]
     text = write_card(folder).read_text(encoding="utf-8")
-    for number in (
+    _, front_matter, body = text.split("---\n", 2)
+    assert yaml.safe_load(front_matter)["license"] == "mit"
+    assert body.startswith("\n# tiny\n")
+    bests = [part[key] for part in (held_out, corpus) for key in ("first_token", "previous_token")]
+    accept = "\npython -m training accept tiny"
+    for words in (
         f"{facts['training_tokens']:,} tokens to train on",
         f"| tokens seen | {facts['tokens_seen']:,} ",
         f"| time | {facts['minutes']:.1f} minutes (by the clock: waiting for other work",
@@ -65,35 +70,19 @@ def test_every_number_is_on_the_card(folder):
         f"same training and validation tokens | {held_out['trigram_loss']:.3f} |",
         f"of which it has read none | {result['prompts']['loss']:.3f} |",
         facts["hardware"]["processor"],
-        *(
-            f"{best['value']:.3f} (L{best['layer']}H{best['head']})"
-            for best in (
-                held_out["first_token"],
-                held_out["previous_token"],
-                result["induction"],
-                result["corpus"]["first_token"],
-                result["corpus"]["previous_token"],
-            )
-        ),
-    ):
-        assert number in text
-
-
-def test_books_source_and_commands_are_on_the_card(folder):
-    text = write_card(folder).read_text(encoding="utf-8")
-    assert "- A. B. Cee: *First Book* (" in text
-    assert "\nGee: *Third Book* (" in text
-    assert SOURCE in text
-    assert (
+        *(f"{b['value']:.3f} (L{b['layer']}H{b['head']})" for b in (*bests, result["induction"])),
+        "- A. B. Cee: *First Book* (",
+        "\nGee: *Third Book* (",
         "\npython -m training train TEXTS OUTPUT \\\n  --validation gee_third-book \\\n"
-        "  --steps 12 \\\n"
-        f"  --source '{SOURCE}'\npython -m training accept OUTPUT \\\n"
-        "  --texts TEXTS --write\n"
-    ) in text
-    assert "`OUTPUT` is a new folder" in text
-    accept = "\npython -m training accept tiny"
-    assert f"{accept} \\\n  --texts TEXTS\n{accept}\n" in text
-    assert str(folder) not in text
+        f"  --steps 12 \\\n  --source '{SOURCE}'\npython -m training accept OUTPUT \\\n"
+        "  --texts TEXTS --write\n",
+        f"{accept} \\\n  --texts TEXTS\n{accept}\n",
+    ):
+        assert words in text
+    text = " ".join(text.split())
+    assert f"The model saw {facts['tokens_seen']:,} tokens, drills included." in text
+    assert f"model that had {facts['training_tokens']:,} tokens of text to learn from" in text
+    assert [words for words in (str(folder), "{{", "None") if words in text] == []
 
 
 def test_a_source_that_a_shell_would_read_is_quoted():
@@ -109,18 +98,6 @@ def test_a_source_that_a_shell_would_read_is_quoted():
         *("--source", "Ann's; $(rm)\n"),
     ]
     assert "--source" not in " ".join(train_parts(facts | {"source": ""}))
-
-
-def test_the_card_is_plain_about_how_little_was_learnt(folder):
-    facts = json.loads((folder / "training.json").read_text())
-    text = " ".join(write_card(folder).read_text(encoding="utf-8").split())
-    assert f"The model saw {facts['tokens_seen']:,} tokens, drills included." in text
-    assert (
-        "Its validation loss is that of a small model that had "
-        f"{facts['training_tokens']:,} tokens of text to learn from"
-    ) in text
-    assert "the drills helped" in text
-    assert "## Known limits" in text
 
 
 @pytest.mark.parametrize(("value", "formed"), [(0.31, True), (0.29, False)])
@@ -140,15 +117,6 @@ def test_heads_that_did_not_form_are_owned_up_to(folder, value, formed):
     missed = sum(not row["accepted"] for row in verdicts(result))
     assert ("numbers that this model had to reach:" in text) is (missed == 0)
     assert (f"This model misses {missed} of the 4 limits below." in text) is (missed > 0)
-
-
-def test_the_card_begins_with_front_matter_and_leaves_nothing_open(folder):
-    text = write_card(folder).read_text(encoding="utf-8")
-    _, front_matter, body = text.split("---\n", 2)
-    assert yaml.safe_load(front_matter)["license"] == "mit"
-    assert body.startswith("\n# tiny\n")
-    assert "{{" not in text
-    assert "None" not in text
 
 
 def test_every_architecture_gets_a_card_of_its_own(added):
@@ -175,19 +143,14 @@ def test_prompts_among_the_text_are_told_where_there_are_any(added, folder):
         " ".join(write_card(each).read_text(encoding="utf-8").split())
         for each in (added[0], folder)
     )
-    for sentence in (
-        "2 books and generated word problems, so that",
+    for words in (
         "50 % of the sequences of text are prompts that `training/problems.py` makes up",
-        "tokens, drills and prompts included. Its validation loss",
         "15 % of those from books hold a span",
         f"| generated prompts with word problems, drawn anew | {result['prompts']['loss']:.3f} |",
-        "Their templates are those of the training",
-        "It has read its books, generated word problems and the drills that",
         "Whether its answers are right was not measured",
     ):
-        assert sentence in with_prompts
-        assert sentence not in without
-    assert 'It has read its books and the drills that "Training" tells of' in without
+        assert words in with_prompts
+        assert words not in without
     assert "This model was trained on none." in without
 
 
@@ -206,7 +169,6 @@ def test_the_command_names_the_recipe_that_was_followed_whatever_its_steps():
 def test_a_model_that_was_not_measured_gets_no_card(trained):
     with pytest.raises(ReportError, match=r"has no acceptance\.json"):
         write_card(trained)
-    assert not (trained / "README.md").exists()
 
 
 def test_a_model_not_measured_on_its_held_out_book_gets_no_card(folder):

@@ -39,8 +39,7 @@ def test_every_step_of_an_answer_is_right_and_the_last_number_is_the_answer(make
 
 def test_all_kinds_come_up():
     rng = np.random.default_rng(0)
-    starts = {problem(rng)[1].count("=") for _ in range(100)}
-    assert starts == {1, 2}
+    assert {problem(rng)[1].count("=") for _ in range(100)} == {1, 2}
 
 
 def test_a_prompt_is_a_system_prompt_perhaps_a_filler_and_questions():
@@ -55,11 +54,6 @@ def test_a_prompt_is_a_system_prompt_perhaps_a_filler_and_questions():
         fillers += bool(span)
         assert rest.count("\nAnswer: ") == 3
     assert 60 < fillers < 140
-
-
-def test_equal_seeds_give_equal_prompts():
-    texts = [prompt(np.random.default_rng(seed)) for seed in (5, 5, 6)]
-    assert texts[0] == texts[1] != texts[2]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Batches are what the recipe says: begin token first, spans really twice, fractions as stated."""
 
+import re
 from dataclasses import asdict, replace
 from types import SimpleNamespace
 
@@ -55,9 +56,8 @@ def test_a_sequence_is_the_begin_token_and_consecutive_text():
 
 def test_the_corpus_is_not_written_to():
     tokens = np.arange(1000)
-    recipe = Recipe(repeated=1.0)
     for make in (text_sequence, loop_of_text, pairs):
-        make(tokens, recipe, np.random.default_rng(0))
+        make(tokens, Recipe(repeated=1.0), np.random.default_rng(0))
     assert (tokens == np.arange(1000)).all()
 
 
@@ -132,18 +132,10 @@ def test_sequences_are_drills_as_often_as_stated_and_loops_at_first():
 
 
 def test_the_fraction_of_drills_falls_to_its_final_value():
-    recipe = Recipe(drill=0.9, drill_late=0.1, drill_slope=0.001)
-    assert drill_fraction(0, recipe) == pytest.approx(0.9)
-    assert drill_fraction(500, recipe) == pytest.approx(0.4)
-    assert drill_fraction(800, recipe) == drill_fraction(9000, recipe) == pytest.approx(0.1)
-    assert sum(Recipe().drill_kinds) == pytest.approx(1)
-
-
-def test_at_first_every_sequence_may_be_a_drill():
     recipe = Recipe(drills_only=10, drill=0.9, drill_late=0.1, drill_slope=0.001)
-    assert [drill_fraction(step, recipe) for step in (0, 9)] == [1, 1]
-    assert drill_fraction(10, recipe) == pytest.approx(0.9)
-    assert drill_fraction(510, recipe) == pytest.approx(0.4)
+    fractions = [drill_fraction(step, recipe) for step in (0, 9, 10, 510, 810, 9000)]
+    assert fractions == pytest.approx([1, 1, 0.9, 0.4, 0.1, 0.1])
+    assert sum(Recipe().drill_kinds) == pytest.approx(1)
 
 
 def test_a_batch_depends_on_seed_and_step_alone():
@@ -167,15 +159,18 @@ def test_the_learning_rate_warms_up_stays_and_falls():
     assert factors[-1] == pytest.approx(0.02, abs=0.001)
 
 
-def test_every_parameter_has_one_optimizer_and_only_matrices_of_layers_go_to_muon():
-    model = random_model(tiny_recipe(), 0)
-    muon, adamw = optimizers(model, tiny_recipe())
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_parameter_has_one_optimizer_and_only_matrices_of_layers_go_to_muon(name):
+    recipe = replace(RECIPES[name], num_hidden_layers=2, vocab_size=32)
+    model = random_model(recipe, 0)
+    muon, adamw = optimizers(model, recipe)
     by_muon = {id(p) for group in muon.param_groups for p in group["params"]}
     by_adamw = [id(p) for group in adamw.param_groups for p in group["params"]]
     assert by_muon.isdisjoint(by_adamw)
     assert len(by_muon) + len(by_adamw) == len(list(model.parameters()))
     for name, parameter in model.named_parameters():
-        assert (id(parameter) in by_muon) == (".h." in name and parameter.ndim == 2), name
+        matrix = parameter.ndim == 2 and re.search(r"\.(h|layers)\.", name)
+        assert (id(parameter) in by_muon) == bool(matrix), name
 
 
 def test_the_tokenizer_begins_every_text_and_loses_nothing():

@@ -16,12 +16,6 @@ def test_a_loss_worked_out_by_hand():
     assert loss == pytest.approx(-(np.log(1 / 2) + np.log(1 / 2) + np.log(1 / 5)) / 3)
 
 
-def test_a_context_never_seen_gives_every_token_the_same():
-    assert trigram_loss([[1, 1, 1]], [2, 2], vocab_size=8, begin_id=0) == pytest.approx(
-        (-np.log(1 / 9) - np.log(1 / 8)) / 2
-    )
-
-
 def test_no_trigram_crosses_the_border_of_two_books():
     # The context 0 0 is followed by 1 twice; joined into one book it would be followed once.
     assert trigram_loss([[1], [1]], [1], vocab_size=4, begin_id=0) == pytest.approx(-np.log(3 / 6))
@@ -42,15 +36,6 @@ def test_like_counting_one_by_one():
         [-np.log((triples[gram] + 1) / (pairs[gram[:2]] + 7)) for gram in grams(validation)]
     )
     assert trigram_loss(books, validation, 7, 0) == pytest.approx(expected)
-
-
-def test_the_probabilities_of_all_next_tokens_sum_to_one():
-    losses = [
-        trigram_loss([[1, 2, 1, 3, 1, 2]], [1, 2, last], vocab_size=5, begin_id=0) * 3
-        for last in range(5)
-    ]
-    first_two = trigram_loss([[1, 2, 1, 3, 1, 2]], [1, 2], vocab_size=5, begin_id=0) * 2
-    assert np.exp(first_two - np.array(losses)).sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("training", "validation"), [([[]], [1]), ([], [1]), ([[1]], [])])
