@@ -27,49 +27,34 @@ def lines_of(steps):
     return said
 
 
-def test_a_log_has_no_line_of_what_is_soon_done():
-    assert lines_of((n, "Measuring", n, 29) for n in range(30)) == []
+LOGS = {
+    "soon done": ([(n, "Measuring", n, 29) for n in range(30)], []),
+    "the last line promises nothing": (
+        [(0, "Writing", 0, 2), (31, "Writing", 1, 2), (70, "Writing", 2, 2)],
+        ["Writing: 1 of 2 after 31 s, about 31 s to go", "Writing: 2 of 2 after 70 s"],
+    ),
+    "done before": (
+        [(0, "Measuring", 900, 1000), (40, "Measuring", 910, 1000)],
+        ["Measuring: 910 of 1,000 after 40 s, about 6 min to go"],
+    ),
+    "in turns": (
+        [(n, what, n, 200) for n in range(50) for what in ("Measuring", "Writing")],
+        [f"{what}: 30 of 200 after 30 s, about 3 min to go" for what in ("Measuring", "Writing")],
+    ),
+    "the next model": ([(n, "Measuring", n % 20, 20) for n in range(200)], []),
+    "other work": ([(29, "Measuring", 9, 9), (40, "Writing", 1, 9), (60, "Writing", 2, 9)], []),
+}
+
+
+@pytest.mark.parametrize(("steps", "expected"), LOGS.values(), ids=list(LOGS))
+def test_a_log_has_a_line_now_and_then_of_what_takes_long(steps, expected):
+    assert lines_of(steps) == expected
 
 
 def test_a_long_run_has_few_lines_in_a_log():
-    said = lines_of((10 * n, "Measuring", n, 1000) for n in range(1001))
-    assert said[0] == "Measuring: 3 of 1,000 after 30 s, about 2 h 46 min to go"
-    assert 5 <= len(said) <= 12
-
-
-def test_the_last_line_of_a_log_promises_nothing():
-    said = lines_of([(0, "Writing", 0, 2), (31, "Writing", 1, 2), (70, "Writing", 2, 2)])
-    assert said == ["Writing: 1 of 2 after 31 s, about 31 s to go", "Writing: 2 of 2 after 70 s"]
-
-
-def test_what_was_done_before_is_not_counted_as_fast():
-    said = lines_of([(0, "Measuring", 900, 1000), (40, "Measuring", 910, 1000)])
-    assert said == ["Measuring: 910 of 1,000 after 40 s, about 6 min to go"]
-
-
-def test_work_that_is_done_in_turns_is_told_each_for_itself():
-    turns = [(n, what, n, 200) for n in range(100) for what in ("Measuring", "Writing")]
-    said = lines_of(turns)
-    assert [line.split(" after")[0] for line in said] == [
-        f"{what}: {n} of 200" for n in (30, 60) for what in ("Measuring", "Writing")
-    ]
-
-
-def test_the_next_model_begins_anew():
-    said = lines_of((n, "Measuring", n % 20, 20) for n in range(200))
-    assert said == []
-
-
-def test_other_work_begins_anew():
-    said = lines_of(
-        [
-            (0, "Measuring", 0, 9),
-            (29, "Measuring", 9, 9),
-            (40, "Writing", 1, 9),
-            (60, "Writing", 2, 9),
-        ]
-    )
-    assert said == []
+    lines = lines_of((10 * n, "Measuring", n, 1000) for n in range(1001))
+    assert lines[0] == "Measuring: 3 of 1,000 after 30 s, about 2 h 46 min to go"
+    assert 5 <= len(lines) <= 12
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_a_set_without_system_prompt_or_questions_is_refused(tmp_path, text, mes
         prompts(path)
 
 
-@pytest.mark.parametrize("name", ["arithmetics", "missing.md", "../passages/corpus"])
+@pytest.mark.parametrize("name", ["arithmetics", "missing.md", "../passages/corpus", ""])
 def test_an_unknown_set_is_refused_with_the_known_ones(name):
     with pytest.raises(ReportError, match=f"unknown prompts '{name}'; known: arithmetic"):
         prompts(name)
