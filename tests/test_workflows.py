@@ -28,10 +28,9 @@ def test_every_action_is_pinned_by_its_commit_and_says_which_version_that_is(pat
 
 
 def test_an_action_has_the_same_commit_everywhere():
-    commits = {}
-    for path in WORKFLOWS:
-        for name, commit in re.findall(r"uses:\s*(\S+)@(\w+)", path.read_text("utf-8")):
-            assert commits.setdefault(name, commit) == commit
+    texts = "".join(path.read_text("utf-8") for path in WORKFLOWS)
+    used = {*re.findall(r"uses:\s*(\S+)@(\w+)", texts)}
+    assert len(used) == len({name for name, _ in used})
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

@@ -1,21 +1,15 @@
 """The benchmark of effects runs to its end, on a model that costs nothing."""
 
-import importlib
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from tests.benchmarks import modules
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    """The module effects.py."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield importlib.import_module("effects")
-    sys.modules.pop("effects")
+def benchmark():
+    with modules("effects") as (effects,):
+        yield effects
 
 
 def test_it_prints_both_tables(benchmark, capsys):
@@ -28,10 +22,6 @@ def test_it_prints_both_tables(benchmark, capsys):
     assert rows["by target, last token"].endswith("| <= 1.3 |")
     off = float(rows["24"].split(" | ")[-1].partition(" of ")[0])
     assert off < 1e-3
-
-
-def test_ratios_are_of_the_fastest_and_of_the_rounds(benchmark):
-    assert benchmark.ratio([3.0, 4.4, 5.0], [2.0, 4.0, 2.0]) == "1.50 (1.50)"
 
 
 def test_heads_are_ablated_by_hooks_that_are_removed(benchmark):

@@ -1,33 +1,25 @@
 """The benchmark of measuring runs, every way of it to the end, on a model that costs nothing."""
 
-import importlib
 import mmap
 import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from report.models.measure.passage import PassageRecorder
+from tests.benchmarks import modules
 from tests.close import require_close
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
 def benchmark(monkeypatch):
     """The modules measure.py and ways.py, with one tiny shape of model."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    ways, measure = importlib.import_module("ways"), importlib.import_module("measure")
-    monkeypatch.setitem(ways.SHAPES, "tiny", lambda: ways.falcon(64, 2))
-    for name in list(ways.SHAPES):
-        if name != "tiny":
-            monkeypatch.delitem(ways.SHAPES, name)
-    yield measure
-    for name in ("ways", "measure"):
-        sys.modules.pop(name)
+    with modules("ways", "measure") as (ways, measure):
+        monkeypatch.setattr(ways, "SHAPES", {"tiny": lambda: ways.falcon(64, 2)})
+        monkeypatch.setattr(measure, "SHAPES", ways.SHAPES)
+        yield measure
 
 
 def test_every_way_runs_every_layer(benchmark):
@@ -53,9 +45,7 @@ def test_the_least_is_the_model_s_own_forward(benchmark):
     with model.base_model.ln_f.register_forward_hook(lambda *given: found.append(given[2])):
         for way in (benchmark.FLOOR, "the least: blocks and one product"):
             benchmark.WAYS[way](model)(list(range(1, 13)))
-    summed = 2 * (
-        3 * 64 + 2 + 12 + 256
-    )  # in two layers: hidden size, head, tokens, four times hidden
+    summed = 2 * (3 * 64 + 2 + 12 + 256)  # in two layers: hidden size, head, tokens, feed-forward
     require_close(found[1], found[0], summed)
 
 

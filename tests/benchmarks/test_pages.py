@@ -1,23 +1,16 @@
 """The benchmark of pages: its tables, its texts, and its readings of a hand-made page."""
 
-import importlib
-import sys
-from pathlib import Path
-
 import pytest
 
+from tests.benchmarks import modules
 from tests.figures import hand_made, live_page
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
+def benchmark():
     """The module pages.py, which has the others."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield importlib.import_module("pages")
-    for name in ("pages", "page_sites", "page_reading", "page_real", "page_peers"):
-        sys.modules.pop(name, None)
+    with modules("pages") as (pages,):
+        yield pages
 
 
 def test_a_table_sets_each_number_beside_its_goal(benchmark):

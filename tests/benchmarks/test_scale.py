@@ -1,21 +1,15 @@
 """The benchmark of workers: its sums and its estimate; the runs themselves take a cluster."""
 
-import importlib
-import sys
-from pathlib import Path
-
 import pytest
 
 from report.measuring.cluster.summary import Share, Summary
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from tests.benchmarks import modules
 
 
 @pytest.fixture
-def scale(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield importlib.import_module("scale")
-    sys.modules.pop("scale")
+def scale():
+    with modules("scale") as (scale,):
+        yield scale
 
 
 def share(**changes):
