@@ -23,7 +23,6 @@ MOST_BYTES = 6000
 ELSEWHERE = {"git", "pip", "pipx", "uv", "uvx", "cd", "python3", "."}
 """Programs in examples that are not ours."""
 
-
 NEEDED = {"title": "T", "date": "2026-01-31", "author": "A", "summary": "S", "tags": ["a"]}
 """Keys of front matter that examples leave out."""
 

@@ -11,27 +11,15 @@ PLAIN = question_prompt("Be brief.", "How many?")
 
 def test_a_prompt_is_its_segments_one_after_the_other():
     assert PLAIN.text == "Be brief.\nQuestion: How many?\nAnswer:"
+    assert question_prompt("a", "b", "<{question}>").text == "a\n<b>"
     filled = with_filler(PLAIN, "///", "slashes", "w/ slashes")
     assert filled.text == "Be brief.\n///\nQuestion: How many?\nAnswer:"
-    assert question_prompt("a", "b", "<{question}>").text == "a\n<b>"
     assert [segment.name for segment in filled.segments] == ["system", "filler", "question"]
     assert (filled.name, filled.label) == ("slashes", "w/ slashes")
-
-
-def test_a_condition_adds_removes_or_replaces_one_segment():
-    filled = with_filler(PLAIN, "///", "slashes", "w/ slashes")
     assert filled.without("filler", "none", "none") == PLAIN
     other = filled.replaced(Segment("filler", "A cat sat.\n"), "sentence", "a sentence")
     assert other.text == "Be brief.\nA cat sat.\nQuestion: How many?\nAnswer:"
-    first = PLAIN.inserted(Segment("note", "!"), "system", "note", "noted")
-    assert first.text == "!" + PLAIN.text
-    assert PLAIN.text == "Be brief.\nQuestion: How many?\nAnswer:"
-
-
-def test_an_unknown_segment_is_refused_with_those_there_are():
-    with pytest.raises(
-        ReportError, match="'none' has no segment 'filler'; it has system, question"
-    ):
+    with pytest.raises(ReportError, match="'none' has no segment 'filler'; it has system, ques"):
         PLAIN.without("filler", "x", "x")
 
 

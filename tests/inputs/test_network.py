@@ -9,7 +9,7 @@ import io
 import socket
 import threading
 import urllib.request
-from contextlib import closing
+from contextlib import ExitStack, closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import fsspec
@@ -52,32 +52,30 @@ def plain(monkeypatch):
 @pytest.fixture
 def serve():
     """A function that starts a server: (its redirect or None) -> (port, paths asked for)."""
-    servers = []
+    with ExitStack() as servers:
 
-    def start(redirect=None):
-        asked = []
+        def start(redirect=None):
+            asked = []
 
-        class Answer(BaseHTTPRequestHandler):
-            def do_GET(self):
-                asked.append(self.path)
-                self.send_response(302 if redirect else 200)
-                self.send_header("Location", redirect or "")
-                self.send_header("Content-Length", "0" if redirect else str(len(TEXTS)))
-                self.end_headers()
-                self.wfile.write(b"" if redirect else TEXTS)
+            class Answer(BaseHTTPRequestHandler):
+                def do_GET(self):
+                    asked.append(self.path)
+                    content = b"" if redirect else TEXTS
+                    self.send_response(302 if redirect else 200)
+                    self.send_header("Location", redirect or "")
+                    self.send_header("Content-Length", str(len(content)))
+                    self.end_headers()
+                    self.wfile.write(content)
 
-            def log_message(self, *_):
-                pass
+                def log_message(self, *_):
+                    pass
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        servers.append(server)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        return server.server_port, asked
+            server = servers.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), Answer))
+            servers.callback(server.shutdown)
+            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+            return server.server_port, asked
 
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield start
 
 
 def corpus(file, allow_local=False):
@@ -172,7 +170,6 @@ def test_only_the_thread_that_reads_is_refused_and_only_while_it_reads(serve):
         other.join()
         yield "one"
         connect()
-        yield "two"
 
     reading = network.only_public(texts(), "s3://bucket/texts.txt")
     assert next(reading) == "one"
