@@ -12,7 +12,7 @@ from report.datasets.read.study import StudyData
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import still
-from report.figures.build.find import figure_named, figure_names, figure_of, own_file
+from report.figures.build.find import HEADS, figure_named, figure_names, figure_of, own_file
 from report.figures.parts import choices, received, score_terms
 from report.project import enclosing_project
 from report.text import nearest
@@ -292,15 +292,18 @@ def figure(
     heads: for conditions, pairs (layer, head), indices from 0, that get a chart each
     lines: for conditions, those that are compared, dict of name to label; default: the first, and
         the first of those that add a segment to it
-    measure: of `figure("heads", …)`, the measure of heads that it draws, e.g. "entropy"
+    measure: of `figure("heads", …)`, the measure of heads that it draws, e.g. "entropy"; of another
+        figure, where its control of this name stands
     state: where its controls stand, e.g. layer=3, head=2; of a figure with several charts also
         which one, e.g. panel=1
     raises: ReportError for an unknown figure, one that these measurements have no data for, or a
         state out of reach
     """
     data, folder = measurements.drawn(heads, lines), _own_figures()
+    if name != HEADS and measure is not None:
+        state["measure"] = measure
     name, known = figure_of(name, measure), figure_names(folder)
-    if name not in known and measure is None:
+    if name not in known and not name.startswith(f"{HEADS}-"):
         near = nearest(name, known)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ReportError(f"unknown figure {name!r}; {hint}{_others(measurements)}")

@@ -82,12 +82,14 @@ class ArticleFigures:
         key: what the article calls it, if it places a figure more than once; default: its name
         data: what it is drawn of, if not the article's data
         measure: of `figure("heads", measure="entropy")`, which draws a measure of all heads; the
-            figure is then called "heads-entropy"
+            figure is then called "heads-entropy". Of another figure, a control of this name
         state: where its controls stand; its page in the gallery lists them, with their values
         returns: its HTML; "" while figures are being counted
         raises: ReportError if no figure has that name, the key cannot be one, it is placed already,
             it cannot be drawn, or the state is out of reach
         """
+        if name != HEADS and measure is not None:
+            state["measure"] = measure
         name = figure_of(name, measure)
         key, data = key or name, data or self.data
         if not re.fullmatch(FIGURE, key):

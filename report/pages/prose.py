@@ -20,7 +20,7 @@ from report.authored.boundary import authored
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import defaults
-from report.figures.build.find import figure_named, figure_of
+from report.figures.build.find import HEADS, figure_named, figure_of
 from report.figures.build.per_model import PARAM as MODEL
 from report.figures.parts import target_classes
 from report.figures.parts.choices import Switch
@@ -94,10 +94,6 @@ class _Data(_Unknown):
 
     def __getattr__(self, name):
         return self._plain(self.SOME[name]) if name in self.SOME else super().__getattr__(name)
-
-
-UNKNOWN = object()
-"""An argument that is known only once a page is written."""
 
 
 def check_state(
@@ -410,17 +406,18 @@ def _check_function(prose, name, given, tests):
                 f"{name}({quoted(text)}): the name or key of a figure is a text in quotes, of "
                 "letters, digits, hyphens and underscores."
             )
-    measure = given.get("measure")
-    measure = measure and (prose.constant(measure) or UNKNOWN)
-    if measure is UNKNOWN:  # it is made up while the page is written
-        return
-    figure_name = figure_of(figure_name, measure)
+    state = dict(given.get("state", {}))
+    if figure_name != HEADS and "measure" in given:
+        state["measure"] = given["measure"]
+    elif "measure" in given and prose.constant(given["measure"]) is None:
+        return  # it is made up while the page is written
+    figure_name = figure_of(figure_name, prose.constant(given.get("measure")))
     figure = figure_named(figure_name, prose.figures_folder)
     if name == "figure" and not _mentions(tests, figure_name):
         reason = defaults.other_kind(figure, _drawn_of(prose, given.get("data")))
         if reason:
             raise ReportError(f"figure {figure_name!r} cannot be placed here: {reason}")
-        _check_state(prose, figure, given.get("state", {}), tests)
+        _check_state(prose, figure, state, tests)
 
 
 def _check_state(prose, figure, given, tests):
@@ -453,10 +450,10 @@ def _check_conditions(prose, node, tests):
 def _placed(prose, given):
     """What an article calls a figure that it places; None where it is not written down."""
     name = prose.constant(given.get("key", given.get("name")))
-    if "measure" not in given or "key" in given:
+    if name != HEADS or "key" in given:
         return name
-    measure = prose.constant(given["measure"])
-    return name and measure and figure_of(name, measure)
+    measure = prose.constant(given.get("measure"))
+    return measure and figure_of(name, measure)
 
 
 def _mentions(tests, word):

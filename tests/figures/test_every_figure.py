@@ -14,8 +14,9 @@ from report.figures.build import defaults, still
 from report.figures.build.defaults import FORMAT
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import choices
+from report.pages.article import ArticleFigures
 from tests.figures import hand_made
-from tests.figures.live_page import DRAWN_OF, GRIDS, ORDER
+from tests.figures.live_page import DRAWN_OF, GRIDS, HAND, ORDER
 from tests.figures.pictures import picture, specification
 from tests.rendered import NEEDS_A_LIVE_FIGURE
 
@@ -103,6 +104,15 @@ def test_selections_are_params_of_the_whole(figure, drawn_of):
 
     for panel in panels_of(figure, drawn_of):
         assert within(specification(figure, drawn_of, **panel)) == []
+
+
+@every_figure
+def test_an_article_sets_every_control_by_its_name(figure, drawn_of):
+    """Also one that is called like a parameter of `figure` itself."""
+    article = ArticleFigures(HAND, drawn_of)
+    state = {each.param: each.value for each in figure.controls(drawn_of)}
+    article.figure(figure.name, data=drawn_of, **state)
+    assert article.placed[0].state == state
 
 
 @each(OF_NO_PASSAGE)

@@ -57,18 +57,16 @@ def figure_named(name: str, own: Path | None = None) -> Figure:
     return _own(name, path, path.stat().st_mtime_ns) if path else _shipped(name)
 
 
-def figure_of(name: str, measure: str | None = None) -> str:
+def figure_of(name: str, measure: object = None) -> str:
     """The name of a figure: of `HEADS` and a measure that of the figure of this measure.
 
-    raises: ReportError for `HEADS` without a measure, or a measure with another figure
+    measure: of any other figure that has a control of this name, the state of that control
+    raises: ReportError for `HEADS` without the name of a measure
     """
-    if measure is None and name != HEADS:
+    if name != HEADS:
         return name
-    if name != HEADS or not isinstance(measure, str):
-        raise ReportError(
-            f'figure("{HEADS}", measure="…") draws a measure of heads; '
-            + (f"{name!r} takes none." if name != HEADS else "name one.")
-        )
+    if not isinstance(measure, str):
+        raise ReportError(f'figure("{HEADS}", measure="…") draws a measure of heads; name one.')
     return f"{HEADS}-{measure}"
 
 
