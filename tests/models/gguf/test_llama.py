@@ -1,23 +1,17 @@
 """A tiny Llama as GGUF is the same model as its checkpoint: weights, logits, measurements."""
 
-import numpy as np
 import pytest
-import torch
 
 from report.measuring.key import determined_by
 from report.models.find import names, weights
 from report.models.load.load import load_model
-from report.models.measure.passage import measure_passage
-from tests.close import require_close
 from tests.models import tiny_tokenizers
+from tests.models.checkpoints import require_same_measurements
 from tests.models.gguf.written import Written, saved, tiny
 
 IDS = [1, 5, 90, 41, 5, 7, 90, 300, 5, 6, 17, 33]
 
-WAYS = [{}, {"layers": 2}, {"layer_by_layer": True}, {"dtype": "bfloat16"}]
-
-
-TABLES = ("largest_targets", "marker_count", "magnitude", "alignment")
+WAYS = [{"layers": 2, "dtype": "bfloat16"}, {"layer_by_layer": True}]
 
 
 @pytest.fixture(scope="module")
@@ -32,55 +26,8 @@ def written(tmp_path_factory):
 def test_measurements_are_those_of_the_checkpoint(written, way):
     file, folder = (load_model(path, device="cpu", **way) for path in written)
     assert file.partial is None or file.partial.checkpoint.bytes_read == 0
-    found, expected = (measure_passage(loaded, IDS) for loaded in (file, folder))
+    require_same_measurements(file, folder, IDS)
     assert file.checked == folder.checked
-    for name in TABLES:
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
-    for layer in range(way.get("layers", 3)):
-        for ours, theirs in zip(found.terms(layer, 1), expected.terms(layer, 1), strict=True):
-            assert ours.name == theirs.name
-            assert np.array_equal(ours.values, theirs.values)
-
-
-def test_weights_are_the_same_numbers(written):
-    file, folder = (load_model(path, device="cpu").model.state_dict() for path in written)
-    assert file.keys() == folder.keys()
-    for name, tensor in folder.items():
-        assert torch.equal(file[name], tensor), name
-
-
-def test_logits_are_the_same(written):
-    with torch.no_grad():
-        file, folder = (
-            load_model(path, device="cpu").model(torch.tensor([IDS])).logits for path in written
-        )
-    assert torch.equal(file, folder)
-
-
-@pytest.mark.parametrize("variant", ["llama3-rope", "yarn-rope"])
-def test_scaled_rotations_come_out_of_the_file(variant, tmp_path):
-    model = tiny(f"llama/{variant}")
-    whole = Written(saved(model, tiny_tokenizers.llama2(), tmp_path / "tiny"))
-    found = load_model(whole.to(tmp_path / "tiny.gguf"), device="cpu").model
-    ours, theirs = found.model.rotary_emb, model.model.rotary_emb
-    unscaled = tiny("llama").model.rotary_emb
-    assert not torch.allclose(theirs.inv_freq, unscaled.inv_freq, rtol=0.1)
-    torch.testing.assert_close(ours.inv_freq, theirs.inv_freq)
-    assert ours.attention_scaling == pytest.approx(theirs.attention_scaling)
-    with torch.no_grad():
-        require_close(found(torch.tensor([IDS])).logits, model(torch.tensor([IDS])).logits, 2**12)
-
-
-def test_only_what_is_needed_is_read(written):
-    loaded = load_model(written[0], device="cpu", layers=1)
-    assert loaded.partial.checkpoint.bytes_read == 0
-    measure_passage(loaded, IDS)
-    planned = loaded.partial.planned(IDS)
-    row = 64 // 32 * 20
-    rows, rest = divmod(loaded.partial.checkpoint.bytes_read - planned["bytes"], row)
-    assert rest == 0
-    assert 0 <= rows <= 3 * loaded.checked["tokens"]  # the self-check runs the model three times
-    assert planned["bytes"] < planned["of"] / 3
 
 
 def test_a_model_has_the_name_that_its_file_says(written):

@@ -64,27 +64,32 @@ def copied(parts, tmp_path):
     return tmp_path
 
 
-def test_a_part_that_is_missing_is_named(copied):
-    part(copied, 2).unlink()
-    assert "it-00002-of-00003.gguf is missing" in tried(names.find, part(copied, 1))[1]
+def swapped(folder):
+    part(folder, 2).rename(folder / "other")
+    part(folder, 3).rename(part(folder, 2))
+    (folder / "other").rename(part(folder, 3))
 
 
-def test_parts_in_the_wrong_place_are_refused(copied):
-    part(copied, 2).rename(copied / "kept")
-    part(copied, 3).rename(part(copied, 2))
-    (copied / "kept").rename(part(copied, 3))
-    assert "says that it is part 2" in tried(open_gguf, part(copied, 1))[1]
+def far(folder):
+    part(folder, 1).rename(part(folder, 7, 99999))
+
+
+@pytest.mark.parametrize(
+    ("damage", "path", "sentence"),
+    [
+        (lambda folder: part(folder, 2).unlink(), (1,), "it-00002-of-00003.gguf is missing"),
+        (swapped, (1,), "says that it is part 2"),
+        (far, (7, 99999), "is no part of a model"),
+    ],
+)
+def test_parts_that_do_not_belong_together_are_refused(copied, damage, path, sentence):
+    damage(copied)
+    assert sentence in tried(names.find, part(copied, *path))[1]
 
 
 def test_one_part_alone_is_refused(copied):
     part(copied, 1).rename(copied / "it.gguf")
     assert "is part 0 of 3" in tried(open_gguf, copied / "it.gguf")[1]
-
-
-def test_numbers_of_parts_that_cannot_be_are_refused(tmp_path):
-    path = part(tmp_path, 7, 99999)
-    path.touch()
-    assert "is no part of a model" in tried(names.find, path)[1]
 
 
 def test_parts_with_a_tensor_twice_are_refused(parts, copied):

@@ -9,8 +9,6 @@ import torch
 
 from report.models.find import names
 from report.models.load.load import load_model
-from report.models.measure.passage import measure_passage
-from report.models.text.tokens import tokenize
 from tests.close import require_close
 
 SUM = "785e20b3e653276b0579b744214a1186d730ba80af04f397f642d6432e5e0154"
@@ -65,11 +63,3 @@ def test_it_has_its_name_its_chat_and_its_format(file, loaded):
     assert loaded.tokenizer.tokenize("in 2026") == ["in", "Ġ", "2", "0", "2", "6"]
     said = loaded.tokenizer.apply_chat_template([{"role": "user", "content": "Hi"}], tokenize=False)
     assert said.startswith("<|im_start|>system\nYou are a helpful AI assistant named SmolLM")
-
-
-def test_its_first_layers_are_read_alone(file):
-    part = load_model(file, device="cpu", layers=2)
-    measured = measure_passage(part, tokenize(part, "The lamp was lit in 1862. 😀").token_ids)
-    assert len(measured.factors) == 2
-    assert max(part.checked["differences"].values()) < 1e-4
-    assert part.partial.checkpoint.bytes_read < 6_000_000

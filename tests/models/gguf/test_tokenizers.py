@@ -56,10 +56,6 @@ TEXTS = [
 ]
 
 
-def test_there_are_enough_texts():
-    assert len(set(TEXTS)) >= 59
-
-
 def file_of(values):
     """A file with these values and no tensors."""
     whole = {f"tokenizer.{key}": value for key, value in values.items()}
@@ -120,7 +116,8 @@ def read_as(pre, merged, **values):
         "ggml.merges": [" ".join(pair) for pair in merges],
         "ggml.add_bos_token": False,
     }
-    return tokenizer_of(file_of(stated | values))
+    every = stated | values
+    return tokenizer_of(file_of({key: value for key, value in every.items() if value is not None}))
 
 
 CLASSES = {
@@ -186,19 +183,11 @@ def test_whole_words_stay_whole_where_the_name_says(merged):
 
 
 def test_a_beginning_is_put_first_where_the_name_says(merged):
-    unsaid = {"ggml.add_bos_token": True, "ggml.bos_token_id": 3}
-    found = read_as("gpt-2", merged, **unsaid)
-    assert found("a")["input_ids"][0] == 3
-    stated = {"ggml.bos_token_id": 3}
-    tokens, merges = merged
+    stated = {"ggml.add_bos_token": True, "ggml.bos_token_id": 3}
+    assert read_as("gpt-2", merged, **stated)("a")["input_ids"][0] == 3
     for pre, begins in (("llama-bpe", True), ("qwen2", False)):
-        values = {
-            "ggml.model": "gpt2",
-            "ggml.pre": pre,
-            "ggml.tokens": tokens,
-            "ggml.merges": [" ".join(pair) for pair in merges],
-        }
-        ids = tokenizer_of(file_of(values | stated))("a")["input_ids"]
+        unsaid = {"ggml.add_bos_token": None, "ggml.bos_token_id": 3}
+        ids = read_as(pre, merged, **unsaid)("a")["input_ids"]
         assert (ids[0] == 3 and len(ids) == 2) is begins
 
 

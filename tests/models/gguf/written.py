@@ -40,6 +40,29 @@ PERMUTED = ("llama", "mistral", "mixtral", "granite", "smollm3")
 PLUS_ONE = ("gemma", "gemma2", "gemma3_text", "nemotron")
 """Families whose norms are stored as 1 + w."""
 
+CAPS = {name: name for name in ("attn_logit_softcapping", "final_logit_softcapping")}
+VALUES = {
+    "granite": {
+        "attention_scale": "attention_multiplier",
+        "embedding_scale": "embedding_multiplier",
+        "residual_scale": "residual_multiplier",
+        "logit_scale": "logits_scaling",
+    },
+    "cohere": {"logit_scale": "logit_scale"},
+    "cohere2": {"logit_scale": "logit_scale", "sliding_window": "sliding_window"},
+    "gemma2": CAPS | {"sliding_window": "sliding_window"},
+    "gemma3_text": {"sliding_window": "sliding_window"},
+    "gpt_neox": {"parallel_residual": "use_parallel_residual"},
+    "stablelm": {"parallel_residual": "use_parallel_residual"},
+    "mixtral": {"expert_count": "num_local_experts", "expert_used_count": "num_experts_per_tok"},
+    "qwen3_moe": {
+        "expert_count": "num_experts",
+        "expert_used_count": "num_experts_per_tok",
+        "expert_feed_forward_length": "moe_intermediate_size",
+    },
+}
+"""model_type -> method of gguf's writer, without "add_" -> setting of transformers."""
+
 EXPERT = re.compile(r"(.*)\.experts\.(\d+)\.(\w+)\.weight")
 HEAD = re.compile(r"(.*)\.norms\.(\d+)\.weight")
 
@@ -219,33 +242,14 @@ class Written:
         if getattr(config, "head_dim", None) and self.family not in ("granite", "gpt_neox"):
             writer.add_key_length(config.head_dim)
             writer.add_value_length(config.head_dim)
-        if self.family in ("gpt_neox", "stablelm"):
-            writer.add_parallel_residual(config.use_parallel_residual)
         if self.family == "mpt":
             writer.add_max_alibi_bias(config.attn_config.alibi_bias_max)
             if config.attn_config.clip_qkv:
                 writer.add_clamp_kqv(config.attn_config.clip_qkv)
-        if self.family == "granite":
-            writer.add_attention_scale(config.attention_multiplier)
-            writer.add_embedding_scale(config.embedding_multiplier)
-            writer.add_residual_scale(config.residual_multiplier)
-            writer.add_logit_scale(config.logits_scaling)
-        if self.family in ("cohere", "cohere2"):
-            writer.add_logit_scale(config.logit_scale)
-        if self.family == "gemma2":
-            writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
-            writer.add_final_logit_softcapping(config.final_logit_softcapping)
-        if self.family in ("gemma2", "gemma3_text", "cohere2"):
-            writer.add_sliding_window(config.sliding_window)
         if self.family == "phi3":
             writer.add_sliding_window(config.sliding_window or 0)
-        if self.family == "mixtral":
-            writer.add_expert_count(config.num_local_experts)
-            writer.add_expert_used_count(config.num_experts_per_tok)
-        if self.family == "qwen3_moe":
-            writer.add_expert_count(config.num_experts)
-            writer.add_expert_used_count(config.num_experts_per_tok)
-            writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+        for key, setting in VALUES.get(self.family, {}).items():
+            getattr(writer, f"add_{key}")(getattr(config, setting))
         if getattr(config, "rope_parameters", None):
             self.add_rope(writer)
 
