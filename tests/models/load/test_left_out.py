@@ -1,5 +1,6 @@
 """Tensors of a checkpoint that a model has no place for: refused, unless they change nothing."""
 
+import itertools
 import json
 
 import pytest
@@ -28,13 +29,18 @@ def fewer_layers(folder):
     return text[key]
 
 
-@pytest.mark.parametrize("family", [name for name in MEASURED if name != "gpt_neo"])
-def test_fewer_layers_than_the_weights_have_are_refused(family, tmp_path):
-    # gpt_neo states a list of kinds of layers, which has to have as many: transformers refuses it
+# gpt_neo states a list of kinds of layers, which has to have as many: transformers refuses it
+OTHERS = [name for name in MEASURED if name != "gpt_neo"]
+
+
+@pytest.mark.parametrize(
+    ("family", "way"),
+    [*zip(OTHERS, itertools.cycle(WAYS), strict=False), *(("llama", way) for way in WAYS)],
+)
+def test_fewer_layers_than_the_weights_have_are_refused(family, way, tmp_path):
     folder = save(families.tiny(families.variants(family)[0]), tmp_path / "model", 60)
     number = fewer_layers(folder)
-    for way in WAYS:
-        refused(folder, LEFT_OUT.format(rf"\.{number}\."), **way)
+    refused(folder, LEFT_OUT.format(rf"\.{number}\."), **way)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -139,8 +139,14 @@ def test_the_command_shows_where_an_error_came_from_when_it_is_asked_to(monkeypa
         assert "secret" not in said
 
 
-@pytest.mark.parametrize("prefix", ["_orig_mod.", "module._orig_mod.", "module."])
-@pytest.mark.parametrize("family", ["qwen3_moe", "bert/encoder"])
+@pytest.mark.parametrize(
+    ("family", "prefix"),
+    [
+        ("qwen3_moe", "module._orig_mod."),
+        ("llama/default", "_orig_mod."),
+        ("bert/encoder", "module."),
+    ],
+)
 def test_tensors_that_were_saved_of_a_wrapped_model_are_read(tmp_path, family, prefix):
     """By torch.compile and DistributedDataParallel; whole, in part, and layer by layer."""
     folder = save(families.tiny(family), tmp_path / "model")
