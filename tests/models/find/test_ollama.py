@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from report.models.find import names, ollama
-from report.models.find.known import EMBEDDED
 from report.models.load.load import load_model
 from tests.fuzz.refusals import tried
 from tests.models import tiny_tokenizers
@@ -121,7 +120,3 @@ def test_usual_folders_are_looked_through(tmp_path, monkeypatch):
     first, second = ollama.folders()
     assert first == tmp_path / ".ollama" / "models"
     assert str(second) == "/usr/share/ollama/.ollama/models"
-
-
-def test_an_embedded_model_stays_what_it_is(store):
-    assert names.find("falcon-8x8").folder == EMBEDDED / "falcon-8x8"

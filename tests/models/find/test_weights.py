@@ -122,13 +122,6 @@ def test_only_the_files_with_wanted_tensors_are_needed(split):
     refused(split, "model folder 'split' lacks")
 
 
-def test_a_missing_weight_file_is_named(split):
-    first, *_ = files_of(split)
-    first.unlink()
-    number = len(set(weights.weight_map(split).values()))
-    refused(split, rf"'split' lacks 1 of {number} weight files, the first is {first.name}")
-
-
 def test_the_checksum_of_all_weights_is_that_of_the_files(split):
     joined = b"".join(path.read_bytes() for path in files_of(split))
     assert weights.weights_sha256(split) == hashlib.sha256(joined).hexdigest()
