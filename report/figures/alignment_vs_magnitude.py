@@ -3,7 +3,6 @@
 import altair
 import numpy as np
 
-from report.figures import Figure
 from report.figures.parts import choices, score_terms, theme, token_names, updates
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData
@@ -11,6 +10,10 @@ from report.text import number, percent, signed
 
 TENDENCY = 0.3
 """From this correlation on, the magnitude of an update says something about its orientation."""
+
+ASPECT, PHONE_ASPECT = 1.35, 0.92
+
+controls, left_out, rows = updates.controls, updates.left_out, updates.rows
 
 
 def title(data: PassageData) -> str:
@@ -121,18 +124,3 @@ def seen(data: PassageData, **state: int) -> str:
     if way:
         more = f"longer updates tend to lie more to the {'left' if way < 0 else 'right'}"
     return f"{said}; {more} (correlation {number(correlation)})."
-
-
-figure = Figure(
-    shows=__doc__,
-    title=title,
-    caption=caption,
-    controls=updates.controls,
-    seen=seen,
-    left_out=updates.left_out,
-    aspect=1.35,
-    phone_aspect=0.92,
-    chart=chart,
-    rows=updates.rows,
-    alt=alt,
-)

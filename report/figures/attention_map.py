@@ -4,8 +4,7 @@ import altair
 import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
-from report.figures.parts import choices, map, map_words, score_terms, theme
-from report.figures.parts.choices import Control, Switch
+from report.figures.parts import choices, map, score_terms, theme
 from report.figures.parts.figure import Rows, of_other
 from report.kinds.passage.data import PassageData
 from report.text import percent
@@ -20,20 +19,11 @@ def title(data: PassageData) -> str:
     return "Attention Map"
 
 
-def caption(data: PassageData) -> str:
-    return map_words.explained(data)
-
-
-def use(data: PassageData) -> str:
-    return map_words.use(data)
+caption, use, controls = map.explained, map.use, map.controls
 
 
 def left_out(data: PassageData) -> str:
     return of_other(data, "passage", "table")
-
-
-def controls(data: PassageData) -> list[Control | Switch]:
-    return map.controls(data)
 
 
 def chart(data: PassageData, **state: int) -> altair.LayerChart:

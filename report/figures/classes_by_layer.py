@@ -3,7 +3,6 @@
 import altair
 import numpy as np
 
-from report.figures import Figure
 from report.figures.parts import choices, marking, rank_lines, target_classes, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
@@ -159,16 +158,3 @@ def seen(data: TableData, **state: str) -> str:
         f"{said} {how_many.get(beyond, f'{beyond} of the {total} heads go')} beyond one and a half "
         "times uniform attention; the dashed line is uniform attention itself."
     )
-
-
-figure = Figure(
-    shows=__doc__,
-    title=title,
-    caption=caption,
-    use=use,
-    controls=controls,
-    seen=seen,
-    chart=chart,
-    rows=rows,
-    alt=alt,
-)

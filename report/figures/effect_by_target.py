@@ -1,13 +1,16 @@
 """What was looked at, beside what mattered: one head's attention, and how much of its effect comes
 from each token."""
 
+from typing import Any
+
 import altair
 import numpy as np
 
 from report.figures.parts import (
+    cells,
     choices,
-    effect_map,
     grid,
+    map_part,
     marking,
     predicted,
     raster,
@@ -19,10 +22,12 @@ from report.figures.parts import (
 )
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.kinds.prediction.data import PredictionData, Sentence
 from report.kinds.prediction.pieces import Head
 from report.text import percent
 
+COLUMNS = 2
 PAINTS_PIXELS = True
 """`rows` paints with colours of its own, so it must be told `dark`."""
 
@@ -36,6 +41,13 @@ MOST_MARKED = 11
 FAINTEST_SCALE = 0.1
 """Colours of a head run at least to this part of the largest effect of any head on the text, so
 that a head that does little looks like it."""
+
+
+EFFECT_RAMP = {
+    "light": ["#8f2c06", "#e9926a", "#f4f2ee", "#8a93d6", "#1d2675"],
+    "dark": ["#f2a278", "#9a4a24", "#22252f", "#4a58a5", "#a9b8fb"],
+}
+"""Of effects, from against the answer to for it: paper in the middle."""
 
 
 def title(data: PredictionData) -> str:
@@ -76,11 +88,6 @@ def panels(data: PredictionData) -> list[str]:
     return ["Looked at", "Mattered"]
 
 
-def columns(data: PredictionData) -> int:
-    """Panels side by side."""
-    return 2
-
-
 def boxes(data: PredictionData) -> list[grid.Box]:
     return grid.equal_boxes(2, 2, 0.98, 0.9)
 
@@ -91,7 +98,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     sentence, head = _shown(data, values)
     low, high = _ends(panel, sentence, head)
     return theme.frame(
-        effect_map.layers(panel),
+        _map(panel),
         theme.Source(
             predicted.address(data, "head/{sentence}/{layer}/{head}.json"),
             ("looked_at", "mattered")[panel],
@@ -108,11 +115,77 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             altair.param(name="shade_high", value=high),
             altair.param(name="legend_width", expr="clamp(width * 0.28, 100, 190)"),
         ],
-        **effect_map.looks(panel),
+        **_looks(panel),
         labels=[_labels(text) for text in data.sentences],
         asked=[asked(text) for text in data.sentences],
         scales=[_least_scale(text) for text in data.sentences],
     )
+
+
+def _looks(panel: int) -> dict[str, Any]:
+    """What the page's script paints with: entries of the specification's usermeta."""
+    kinds = signed_map.SIGNS if panel else theme.KINDS
+    ramp = EFFECT_RAMP if panel else theme.SCORE_RAMP
+    return {
+        "ramp": ramp,
+        "kinds": {kind: list(look) for kind, look in kinds.items()},
+        "paper": theme.PAPER,
+    }
+
+
+def _map(panel: int) -> altair.LayerChart:
+    """A map without its frame; params: size, shade_low, shade_high, legend_width, and marks."""
+    kinds = signed_map.SIGNS if panel else theme.KINDS
+    marks = "most of the effect" if panel else "top targets"
+    return layered(
+        cells.picture(),
+        _legend(panel),
+        theme.written(
+            f"'{'direct effect (logits)' if panel else 'probability'}'",
+            map_part.LEGEND_WITHIN,
+            0,
+            align="left",
+            baseline="top",
+            fontWeight=500,
+            aria=False,
+        ),
+        cells.guides("size", True),
+        *_column(),
+        cells.markers("size", True, kinds, title=marks),
+        cells.cursor(),
+    ).resolve_scale(color="independent", shape="independent")
+
+
+def _column():
+    """Lines through the column of the target that is pointed at or pinned in any map."""
+
+    def column(token):
+        return theme.at(x=f"{token} + 0.5", y=token, y2="size")
+
+    return marking.guides("marked_target", column=column)
+
+
+def _legend(panel):
+    colour = altair.Color("shade:Q").scale(
+        domain=[altair.ExprRef("shade_low"), altair.ExprRef("shade_high")],
+        **theme.ramp(EFFECT_RAMP if panel else theme.SCORE_RAMP),
+        clamp=True,
+    )
+    labels = {"format": "+.2~f", "tickCount": 3}
+    if not panel:
+        labels = {"values": shading.PROBABILITIES, "labelExpr": "format(exp(datum.value), '~%')"}
+    legend = altair.Legend(
+        **cells.legend_place(True, 0),
+        direction="horizontal",
+        title=" ",
+        gradientLength=altair.ExprRef("legend_width"),
+        gradientThickness=10,
+        gradientOpacity=1,
+        labelOverlap="greedy",
+        **labels,
+    )
+    nothing = altair.Chart(altair.NamedData("no_shade"))  # an empty layer, for its legend
+    return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
 
 
 def _shown(data, at):
@@ -148,7 +221,7 @@ def rows(
     sentence, head = _shown(data, at)
     low, high = _ends(panel, sentence, head)
     values, seen_ = _values(panel, head), np.tri(len(head.effect), dtype=bool)
-    ramp = effect_map.looks(panel)["ramp"]["dark" if dark else "light"]
+    ramp = _looks(panel)["ramp"]["dark" if dark else "light"]
     picture = raster.raster(np.where(seen_, values, -np.inf), low, high, ramp)
     return {
         "map": [{"image": raster.data_url(picture)}],

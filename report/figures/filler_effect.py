@@ -24,6 +24,9 @@ from report.figures.parts.received import Panels
 from report.kinds.conditions.data import ModelConditions
 from report.text import number, percent
 
+COLUMNS = 2
+"""The map, and both panels beside it."""
+
 GRADIENT = "clamp(width * 0.4, 120, 260)"
 """Length of the bar of colours, in pixels, as a Vega expression."""
 
@@ -92,11 +95,6 @@ def controls(data: Panels) -> list[Control | Switch]:
         received.reduction_control(wide=True, mean="all"),
         received_difference.control(wide=True),
     ]
-
-
-def columns(data: Panels) -> int:
-    """The map, and both panels beside it."""
-    return 2
 
 
 def boxes(data: Panels) -> list[grid.Box]:

@@ -2,7 +2,6 @@
 
 import altair
 
-from report.figures import Figure
 from report.figures.parts import (
     choices,
     grid,
@@ -14,6 +13,8 @@ from report.figures.parts import (
 )
 from report.figures.parts.figure import Rows
 from report.figures.parts.received import Panels
+
+use = received.use
 
 
 def title(data: Panels) -> str:
@@ -128,21 +129,3 @@ def seen(data: Panels, **state: str) -> str:
     if total == 1:
         held = f"{'in' if within else 'outside'} the grey part"
     return f"{kept} Below, the highest point lies {held}.{edges}"
-
-
-figure = Figure(
-    shows=__doc__,
-    title=title,
-    caption=caption,
-    use=received.use,
-    controls=controls,
-    seen=seen,
-    left_out=left_out,
-    columns=columns,
-    boxes=boxes,
-    panels=panels,
-    legends=legends,
-    chart=chart,
-    rows=rows,
-    alt=alt,
-)

@@ -7,18 +7,20 @@ import altair
 import numpy as np
 
 from report.figures import heads_at_step
-from report.figures.parts import choices, grid, lens_rows, marking, predicted, theme
+from report.figures.parts import choices, grid, marking, predicted, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
+from report.figures.parts.predicted import Shown
 from report.kinds.prediction.data import PredictionData
+from report.kinds.prediction.pieces import Lens
 from report.text import number, percent
 
 GUESSES, RISE = "rows/{sentence}-{back}-{after}.json", "rows/{sentence}-{back}.json"
 """Addresses of rows."""
 
-ON_PHONE = 7
-"""Tokens, up to the one that predicts."""
+SHOWN, ON_PHONE = 16, 7
+"""Tokens, up to the one that predicts: in all, and on a phone."""
 
 AFTER = {"feed-forward": "its feed-forward layer", "attention": "its attention"}
 """Which state of a layer is read; the embedding is shown with both."""
@@ -96,7 +98,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int | str) -> altair.La
 def _guesses(data):
     narrow = f"width > 500 || datum.from_last < {ON_PHONE}"
     table = altair.Chart(altair.NamedData("guesses")).transform_filter(narrow)
-    columns = f"(width > 500 ? {lens_rows.SHOWN} : {ON_PHONE})"
+    columns = f"(width > 500 ? {SHOWN} : {ON_PHONE})"
     x = predicted.token_channel(altair.X, "token that is read (text and index)", across=True)
     y = altair.Y("layer:N", sort=altair.SortField("row", order="descending")).axis(
         title="layer", domain=False, ticks=False, labelOverlap="greedy", **WORD_LEFT
@@ -200,18 +202,78 @@ def _rise(data):
 def rows(data: PredictionData, panel: int = 0, **state: int | str) -> dict[str, Rows]:
     at = choices.values(controls(data), state)
     shown = predicted.shown(data, at)
-    return (
-        {"rise": lens_rows.rise(shown)}
-        if panel
-        else {"guesses": lens_rows.guesses(shown, at["after"])}
-    )
+    return {"rise": _rise_rows(shown)} if panel else {"guesses": _guess_rows(shown, at["after"])}
+
+
+def _states(layers: int, after: str) -> list[int]:
+    """The states that the map has: the embedding, then one a layer."""
+    return [0, *(2 * layer + (1 if after == "attention" else 2) for layer in range(layers))]
+
+
+def _guess_rows(shown: Shown, after: str) -> Rows:
+    """A row a cell of the map."""
+    text, lens = shown.sentence, shown.sentence.lens
+    layers = len(lens.tokens) // 2
+    return [
+        {
+            "token": token,
+            "named": predicted.named(text, token),
+            "token_said": f"{token}  “{text.tokens[token].label}”",
+            "from_last": shown.row - token,
+            "row": number_ - 1,
+            "layer": "embedding" if number_ == 0 else str(number_ - 1),
+            **_guess(text, lens, state, token),
+        }
+        for number_, state in enumerate(_states(layers, after))
+        for token in range(max(0, shown.row - SHOWN + 1), shown.row + 1)
+    ]
+
+
+def _guess(text, lens, state, token):
+    first, *others = (lens.words[int(one)] for one in lens.tokens[state, token])
+    return {
+        "guess": predicted.bare(first),
+        "guess_said": f"“{first}”",
+        "probability": math.exp(lens.log_probability[state, token, 0]),
+        "others": " ".join(f"“{other}”" for other in others),
+        "right_said": f"“{text.target(token).label}”",
+        "rank": int(lens.target_rank[state, token]),
+    }
+
+
+def _rise_rows(shown: Shown) -> Rows:
+    """A row a state and word: how probable the word is there, at the token that predicts."""
+    text, lens = shown.sentence, shown.sentence.lens
+    lines = [("the answer", text.target(shown.row), *_of_target(lens, shown.row))]
+    last = shown.row == text.rows - 1
+    if last and lens.other_rank is not None:
+        lines.append(("the other word", text.other(), lens.other_log_probability, lens.other_rank))
+    return [
+        {
+            "state": (state - 1) / 2 - 0.25 if state else -0.5,
+            "where": where,
+            "line": line,
+            "kind": kind,
+            "word": f"“{word.label}”",
+            "log_probability": float(logs[state]),
+            "probability": math.exp(logs[state]),
+            "rank": int(ranks[state]),
+        }
+        for line, (kind, word, logs, ranks) in enumerate(lines)
+        for state, where in enumerate(lens.labels)
+    ]
+
+
+def _of_target(lens: Lens, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """Log probability and rank of what a row asks for, both [states]."""
+    return lens.target_log_probability[:, row], lens.target_rank[:, row]
 
 
 def seen(data: PredictionData, **state: int | str) -> str:
     """From which layer on the answer is the first guess, and what is said before."""
     shown = predicted.shown(data, choices.values(controls(data), state))
     lens = shown.sentence.lens
-    logs, ranks = lens_rows.of_target(lens, shown.row)
+    logs, ranks = _of_target(lens, shown.row)
     word = predicted.of_word(shown.sentence.target(shown.row))
     share = percent(math.exp(logs[-1]))
     if ranks[-1] != 0:
@@ -237,7 +299,7 @@ def alt(data: PredictionData, panel: int = 0, **state: int | str) -> str:
     shown = predicted.shown(data, at)
     lens = shown.sentence.lens
     if panel:
-        logs, ranks = lens_rows.of_target(lens, shown.row)
+        logs, ranks = _of_target(lens, shown.row)
         word = predicted.of_word(shown.sentence.target(shown.row))
         best = int(np.argmax(logs))
         return (
@@ -248,7 +310,7 @@ def alt(data: PredictionData, panel: int = 0, **state: int | str) -> str:
         )
     layers = len(lens.tokens) // 2
     every = [0, layers // 2, layers]
-    places = [lens_rows.states(layers, at["after"])[one] for one in every]
+    places = [_states(layers, at["after"])[one] for one in every]
     said = ", ".join(
         f"{predicted.quoted(lens.words[int(lens.tokens[state, shown.row, 0])])} at "
         f"“{lens.labels[state]}”"

@@ -3,7 +3,6 @@
 import altair
 import numpy as np
 
-from report.figures import Figure
 from report.figures.parts import choices, marking, theme, token_names, updates
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
@@ -14,6 +13,10 @@ COLOURS = {
     "the first token": theme.KINDS["the first token"],
     "any other token": ("circle", "#8a919f", "#727985"),
 }
+
+ASPECT, PHONE_ASPECT = 1.0, 0.85
+
+controls, left_out = updates.controls, updates.left_out
 
 
 def title(data: PassageData) -> str:
@@ -203,18 +206,3 @@ def seen(data: PassageData, **state: int) -> str:
         f"{said}; their updates are {word} than the others: the median is {number(here)} against "
         f"{number(there)}.{places if len(both) > 1 else ''}"
     )
-
-
-figure = Figure(
-    shows=__doc__,
-    title=title,
-    caption=caption,
-    controls=updates.controls,
-    seen=seen,
-    left_out=updates.left_out,
-    aspect=1.0,
-    phone_aspect=0.85,
-    chart=chart,
-    rows=rows,
-    alt=alt,
-)

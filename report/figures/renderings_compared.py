@@ -3,7 +3,6 @@
 import altair
 import numpy as np
 
-from report.figures import Figure
 from report.figures.parts import choices, marking, rank_lines, score_terms, target_classes, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
@@ -27,6 +26,8 @@ ROOM = 14
 """Pixels that a layer needs for them."""
 
 MEASURES = {"times": "times uniform attention", "probability": "probability"}
+
+ASPECT, PHONE_ASPECT = 1.25, 1.45
 
 
 def title(data: TableData) -> str:
@@ -277,21 +278,3 @@ def _listed(values, shown):
     if shown == "times":
         return f"{score_terms.listed(number(value) for value in values)} times as much"
     return score_terms.listed(percent(value) for value in values)
-
-
-figure = Figure(
-    shows=__doc__,
-    title=title,
-    caption=caption,
-    use=use,
-    controls=controls,
-    seen=seen,
-    aspect=1.25,
-    phone_aspect=1.45,
-    panels=panels,
-    columns=COLUMNS,
-    legends=legends,
-    chart=chart,
-    rows=rows,
-    alt=alt,
-)

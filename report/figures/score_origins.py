@@ -11,6 +11,7 @@ from report.figures.parts.signed_map import SIGNS
 from report.kinds.prediction.data import PredictionData
 from report.text import number, percent
 
+COLUMNS = 2
 ROWS = "rows/{sentence}-{chosen}-{rank}.json"
 
 SHOWN = 12
@@ -57,11 +58,6 @@ def controls(data: PredictionData) -> list[Control | Switch]:
 
 def panels(data: PredictionData) -> list[str]:
     return [f"{{chosen}}: {words[0].lower()}{words[1:]}" for words in SIDES.values()]
-
-
-def columns(data: PredictionData) -> int:
-    """Panels side by side."""
-    return 2
 
 
 def boxes(data: PredictionData) -> list[grid.Box]:

@@ -6,17 +6,14 @@ import altair
 import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
-from report.figures import Figure
 from report.figures.parts import (
     choices,
     map,
     map_part,
-    map_words,
     score_terms,
     target_classes,
     theme,
 )
-from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import Token
@@ -28,6 +25,11 @@ STRIP = 7
 GAP = 3
 """Pixels between a strip and the picture."""
 
+ASPECT, PHONE_ASPECT = 1.0, 0.8  # high, for the legend of all classes in the empty triangle
+PAINTS_PIXELS = True
+
+use, controls = map.use, map.controls
+
 
 def title(data: TableData) -> str:
     return "Attention Map of the table"
@@ -35,18 +37,10 @@ def title(data: TableData) -> str:
 
 def caption(data: TableData) -> str:
     return (
-        f"{map_words.explained(data)} Markers say by colour and shape what the target is to the "
+        f"{map.explained(data)} Markers say by colour and shape what the target is to the "
         "current token; strips along the axes, what each token is: column name, delimiter (narrow) "
         f"or part of a cell. The table is written as {data.first.label}."
     )
-
-
-def use(data: TableData) -> str:
-    return map_words.use(data)
-
-
-def controls(data: TableData) -> list[Control | Switch]:
-    return map.controls(data)
 
 
 def chart(data: TableData, **state: int) -> altair.LayerChart:
@@ -175,19 +169,3 @@ def seen(data: TableData, **state: int) -> str:
         f"From a cell, this head gives {percent(given[best])} of its attention to {present[best]}, "
         f"where uniform attention would give {percent(even[best])}."
     )
-
-
-figure = Figure(
-    shows=__doc__,
-    title=title,
-    caption=caption,
-    use=use,
-    controls=controls,
-    seen=seen,
-    aspect=1.0,
-    phone_aspect=0.8,  # high, for the legend of all classes in the empty triangle
-    paints_pixels=True,
-    chart=chart,
-    rows=rows,
-    alt=alt,
-)

@@ -3,10 +3,12 @@
 import altair
 import numpy as np
 
-from report.figures import Figure
 from report.figures.parts import histogram, updates
 from report.kinds.passage.data import PassageData
 from report.text import number, percent
+
+use, boxes = histogram.use, histogram.boxes
+controls, left_out, rows = updates.controls, updates.left_out, updates.rows
 
 
 def title(data: PassageData) -> str:
@@ -50,18 +52,3 @@ def seen(data: PassageData, **state: int) -> str:
         f"{said} Head {low} is farthest to the left (median {number(heads[low])}), head {high} "
         f"farthest to the right ({number(heads[high])})."
     )
-
-
-figure = Figure(
-    shows=__doc__,
-    title=title,
-    caption=caption,
-    use=histogram.use,
-    controls=updates.controls,
-    seen=seen,
-    left_out=updates.left_out,
-    boxes=histogram.boxes,
-    chart=chart,
-    rows=updates.rows,
-    alt=alt,
-)

@@ -2,10 +2,12 @@
 
 import altair
 
-from report.figures import Figure
 from report.figures.parts import histogram, updates
 from report.kinds.passage.data import PassageData
 from report.text import number
+
+use, boxes = histogram.use, histogram.boxes
+controls, left_out, rows = updates.controls, updates.left_out, updates.rows
 
 
 def title(data: PassageData) -> str:
@@ -45,18 +47,3 @@ def seen(data: PassageData, **state: int) -> str:
         f"{said} Head {high} writes most (median {number(heads[high])}), head {low} least "
         f"({number(heads[low])})."
     )
-
-
-figure = Figure(
-    shows=__doc__,
-    title=title,
-    caption=caption,
-    use=histogram.use,
-    controls=updates.controls,
-    seen=seen,
-    left_out=updates.left_out,
-    boxes=histogram.boxes,
-    chart=chart,
-    rows=updates.rows,
-    alt=alt,
-)

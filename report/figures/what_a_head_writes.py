@@ -23,6 +23,7 @@ MOST = 20
 TOKEN_ROW = 21
 """Pixels of a token."""
 
+COLUMNS = 2
 SIDES = {"promoted": "promotes", "suppressed": "suppresses"}
 
 
@@ -55,11 +56,6 @@ def controls(data: PredictionData) -> list[Control | Switch]:
 
 def panels(data: PredictionData) -> list[str]:
     return ["{chosen} promotes", "{chosen} suppresses"]
-
-
-def columns(data: PredictionData) -> int:
-    """Panels side by side."""
-    return 2
 
 
 def boxes(data: PredictionData) -> list[grid.Box]:

@@ -15,7 +15,7 @@ from report.figures import (
     score_origins,
     what_a_head_writes,
 )
-from report.figures.parts import lens_rows, signed_map
+from report.figures.parts import signed_map
 from report.kinds.prediction.data import PredictionData
 from report.text import number as in_words
 from tests import made_prediction
@@ -101,7 +101,7 @@ def test_marks_are_on_the_fewest_targets_with_half(prediction, text, panel):
 def test_the_lens_has_the_first_guess_of_every_state(prediction, text, after):
     rows = logit_lens.rows(prediction, 0, sentence="0", after=after)["guesses"]
     lens = text.lens
-    assert len(rows) == (1 + prediction.layers) * min(text.rows, lens_rows.SHOWN)
+    assert len(rows) == (1 + prediction.layers) * min(text.rows, logit_lens.SHOWN)
     for row in rows:
         end = f"layer {row['row']}, {after}" if row["row"] >= 0 else "embedding"
         state = lens.labels.index(end)

@@ -223,13 +223,12 @@ def _rug(points, measure):
 def alt(data: PassageData, what: str, measure: str, state: choices.State) -> str:
     """Alt text: the median of the layer, and the heads with the smallest and largest median."""
     layer = choices.values(updates.controls(data), state)["layer"]
-    points = data.updates(layer)["points"]
-    medians = [np.median(points[measure][points["head"] == head]) for head in range(data.heads)]
-    low, high = int(np.argmin(medians)), int(np.argmax(medians))
+    heads, middle = medians(data, measure, state)
+    low, high = int(np.argmin(heads)), int(np.argmax(heads))
     return (
         f"Histogram of {what} in layer {layer}, a row for each of {data.heads} heads. "
-        f"The median over all heads and tokens is {number(np.median(points[measure]))}; by head it "
-        f"goes from {number(medians[low])} (head {low}) to {number(medians[high])} (head {high})."
+        f"The median over all heads and tokens is {number(middle)}; by head it "
+        f"goes from {number(heads[low])} (head {low}) to {number(heads[high])} (head {high})."
     )
 
 

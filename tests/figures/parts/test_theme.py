@@ -8,7 +8,7 @@ import pytest
 
 from report.figures import filler_effect, heads_at_step, magnitude_by_position, renderings_compared
 from report.figures.build import css
-from report.figures.parts import grounds, received, target_classes, ternary, theme
+from report.figures.parts import received, target_classes, ternary, theme
 from report.pages import assets
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear light
@@ -155,7 +155,7 @@ def lying_on(shade):
     marks |= {*RAMPS["probability"][shade], *RAMPS["rank"][shade]} - {theme.CONTEXT[shade]}
     yield from ((mark, paper, 3) for mark in marks - {theme.CONTEXT[shade]})
     yield from ((text, paper, 4.5) for text in (ink, theme.SOFT[shade], *TOGETHER["terms"][shade]))
-    behind = grounds.LOOKED[dark], received.SPAN[dark], *grounds.TOKENS[shade]
+    behind = css.LOOKED[dark], received.SPAN[dark], *css.TOKENS[shade]
     yield from ((ink, ground, 4.5) for ground in behind)
     yield from ((line, paper, 1.6) for line in grid_of(shade))
     bars = [
@@ -200,7 +200,7 @@ def test_style_sheets_get_what_charts_get():
     light, dark = css.css().split("@media screen")
     for text, shade in ((light, "light"), (dark, "dark")):
         assert f"--figure-ink: {theme.INK[shade]};" in text
-        assert f"--figure-token-5: {grounds.TOKENS[shade][5]};" in text
+        assert f"--figure-token-5: {css.TOKENS[shade][5]};" in text
         assert f"--figure-accent: {theme.FIRST[shade == 'dark']};" in text
     assert "--type-caption: 0.7rem;" in light
 
