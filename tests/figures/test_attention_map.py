@@ -76,14 +76,6 @@ def test_the_switch_of_shades_changes_no_sentence(data):
     assert choices.said(attention_map.controls(data)) == f"layer {data.layers // 2}, head 0"
 
 
-def test_dark_picture_has_the_dark_ramp(data):
-    light, dark = (
-        attention_map.rows(data, layer=1, head=2, dark=dark)["map"][0]["image"]
-        for dark in (False, True)
-    )
-    assert light != dark
-
-
 @pytest.mark.parametrize(
     ("kind", "says", "not_this"),
     [

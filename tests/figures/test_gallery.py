@@ -111,8 +111,3 @@ def test_figures_of_ones_own_are_not_those_that_ship(pages, tmp_path):
     found = {entry.name: entry.places for entry in entries([SimpleNamespace(article=own)])}
     assert found[name] == []
     assert [other for other in ORDER[1:] if not found[other]] == []
-
-
-def test_what_is_shown_is_not_looked_up_again_until_it_is_drawn_anew(pages):
-    place = entries(pages)[0].places[0]
-    assert place.tables() is place.tables()

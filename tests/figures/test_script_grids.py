@@ -292,19 +292,6 @@ def test_keys_choose_a_cell(page, grids, key):
     until(page, f"{title}.innerText === 'one-model L1H3'")
 
 
-def test_an_address_with_indices_restores_a_cell(page, grids):
-    page.goto(f"{grids}#fig-{EFFECT}:layer=0,head=3,measure=total_variation,reduction=last")
-    page.wait_for_selector(f"#fig-{EFFECT}.live-figure--live")
-    titles = page.locator(f"#fig-{EFFECT} .live-figure__title").all_inner_texts()
-    assert titles == ["one-model, all heads"] + ["one-model L0H3"] * 2
-    checked = page.locator(f"#fig-{EFFECT} input:checked")
-    assert [each.get_attribute("value") for each in checked.all()] == [
-        "total_variation",
-        "last",
-        "difference",
-    ]
-
-
 def test_the_colour_switch_repaints_the_map_only(page, grids):
     page.goto(grids)
     go_live(page, EFFECT)

@@ -9,7 +9,7 @@ import vl_convert
 from report.figures.build.defaults import in_words
 from report.text import percent
 
-VALUES = (0.9979, 0.9949, 0.99996, 1.0, 1 - 1e-9, 0.0021, 0.00004, 0.0, 0.5)
+VALUES = (0.9979, 0.9949, 0.99996, 1.0, 1 - 1e-9, 0.0021, 0.00004, 0.0, 0.5, 0.0071)
 
 
 @pytest.mark.parametrize("digits", [0, 1])
