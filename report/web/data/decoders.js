@@ -30,7 +30,6 @@ import { byDistance, byTarget, spread } from "./profiles.js";
 import { drawn, ENDS, isMany, wholeOf, withEnds } from "./raster.js";
 import { labelled, rows } from "./records.js";
 import { attention } from "./shard.js";
-import { targetClass } from "./token_classes.js";
 
 const MOST_POINTS = 1024; // of a figure that has a point a token
 
@@ -187,4 +186,20 @@ function cell(map, tokens, i, j) {
     distance: i - j, backward, score: capped(i, j), probability: probability(i, j), terms: values,
     uncapped: map.shard.softcap ? score(i, j) : undefined,
   };
+}
+
+// The class of a target token in a table, seen from the current token. The twin of
+// report/datasets/formats/token_classes.py.
+const [FIRST, HEADER, DELIMITER, OWN_CELL, SAME_COLUMN, OTHER_CELLS, OTHER] = [0, 1, 2, 3, 4, 5, 6];
+
+// A place in the list of classes. places: [role, row, column] of each token.
+function targetClass(places, current, target) {
+  if (target === 0) return FIRST;
+  const [role, row, column] = places[target];
+  if (role === "header") return HEADER;
+  if (role === "delimiter") return DELIMITER;
+  if (role !== "value") return OTHER;
+  const [, here, same] = places[current];
+  if (column === same && row === here) return OWN_CELL;
+  return column === same && row < here ? SAME_COLUMN : OTHER_CELLS;
 }

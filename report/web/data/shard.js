@@ -5,11 +5,8 @@
 // where in the file its numbers are. So a page that asks for a cell does not wait for all the others.
 
 import { largestTargets, RANKS } from "./ranking.js";
-import { nearCells } from "./near_cells.js";
 import { readFew, readRice } from "./rice.js";
 import { productsOf } from "./sides.js";
-import { normalizerOf } from "./softmax.js";
-import { startOfRows, visibleOf } from "./visible.js";
 
 const KEPT = 1_500_000; // numbers of rows that are kept, at most; beyond that all are forgotten
 
@@ -290,4 +287,77 @@ function firstFrom(sorted, least) {
     else high = middle;
   }
   return low;
+}
+
+// Which targets each token sees, from its first to its last. The twin of
+// report/datasets/formats/visible.py.
+
+const visibleOf = ({ visible, tokens }) => visible ?? causal(tokens);
+
+function causal(size) {
+  const last = Array.from({ length: size }, (_, i) => i);
+  return { first: last.map(() => 0), last };
+}
+
+// What to add to a target for its place among the visible cells; at the end how many there are.
+function startOfRows(first, last) {
+  const start = [];
+  let cells = 0;
+  for (let i = 0; i < first.length; i++) {
+    start.push(cells - first[i]);
+    cells += last[i] - first[i] + 1;
+  }
+  return [...start, cells];
+}
+
+// What the integers of a file without queries and keys say nearly of terms, cell by cell. The twin of
+// Cells in report/datasets/formats/attention.py.
+function nearCells({ terms }, { first, last, start }) {
+  const count = start[first.length];
+  const each = {};
+  const all = new Float64Array(count);
+  for (const [name, { per, near }] of Object.entries(terms)) {
+    if (per !== "cell") continue;
+    const integers = readRice(near.integers, 1, count);
+    const values = new Float64Array(count);
+    for (let i = 0, n = 0; i < first.length; i++) {
+      for (const end = start[i] + last[i]; n <= end; n++) {
+        values[n] = (near.middles[i] + integers[n]) * near.step;
+        all[n] += values[n];
+      }
+    }
+    each[name] = values;
+  }
+  const values = (name) => (name ? each[name] : all);
+  return {
+    cell: (name, i, j) => values(name)[start[i] + j],
+    rows: (name, some) => ({
+      begins: some.map((i) => first[i]),
+      found: some.map((i) => values(name).subarray(start[i] + first[i], start[i] + last[i] + 1)),
+    }),
+  };
+}
+
+const PARTS = 1024; // of a doubling, of which the powers are at hand
+const UNIT = Math.LN2 / PARTS;
+const POWERS = Float64Array.from({ length: PARTS }, (_, n) => 2 ** (n / PARTS));
+const HALVES = Float64Array.from({ length: 64 }, (_, n) => 2 ** -n);
+const LEAST = -43; // nats below the largest: the sum has no digit for less
+
+// The logarithm of the sum that the softmax of a row divides by. A map of many cells waits for it,
+// and `Math.exp` would take three times as long: here an exponential is a power that is at hand, times
+// that of the rest, which is so small that four terms of its series have all digits.
+function normalizerOf(scores, sink) {
+  let largest = sink ?? -Infinity;
+  for (let n = 0; n < scores.length; n++) if (scores[n] > largest) largest = scores[n];
+  let sum = sink === undefined ? 0 : Math.exp(sink - largest);
+  for (let n = 0; n < scores.length; n++) {
+    const x = scores[n] - largest;
+    if (x < LEAST) continue;
+    const units = (x * (1 / UNIT)) | 0;
+    const rest = x - units * UNIT;
+    const power = POWERS[units & (PARTS - 1)] * HALVES[-(units >> 10)];
+    sum += power * (1 + rest * (1 + rest * (0.5 + rest / 6)));
+  }
+  return largest + Math.log(sum);
 }

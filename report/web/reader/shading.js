@@ -7,7 +7,6 @@ import { attention } from "../data/shard.js";
 import { percent } from "../data/shares.js";
 import { marked, onMark, pins, USED_BY } from "./marks.js";
 import { textOf } from "./passage.js";
-import { watchStrip } from "./strip.js";
 import { shortened } from "./words.js";
 
 const FAINTEST = 0.002; // of attention; a shade for less could not be seen
@@ -39,7 +38,7 @@ export function watchShading(of, all, lastUsed) {
     turn.setAttribute("aria-pressed", String(turn.getAttribute("aria-pressed") !== "true"));
     shade();
   });
-  watchStrip(passage, bar.querySelector("[data-act=keep]"));
+  watchStrip(bar.querySelector("[data-act=keep]"));
   loadStyles(STYLES).catch(console.warn); // for the strip
   shade();
 }
@@ -195,3 +194,52 @@ function tell(text) {
   clear();
   says.textContent = text;
 }
+
+// The passage as a strip at the top of the window, for who wants to see it beside the figures. This
+// stands where it has been, as high, so that no figure moves.
+const gap = Object.assign(document.createElement("div"), { className: "passage-gap" });
+gap.textContent = "The text is at the top of the window.";
+
+function watchStrip(button) {
+  button.addEventListener("click", () => {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(on));
+    keep(passage.parentElement, on);
+  });
+}
+
+function keep(frame, on) {
+  if (on) {
+    const { height, margin } = getComputedStyle(frame);
+    Object.assign(gap.style, { height, margin });
+    frame.before(gap);
+    placeStrip();
+  } else gap.remove();
+  frame.classList.toggle("passage-frame--kept", on);
+}
+
+// Below the header of the page, as wide as the text.
+function placeStrip() {
+  if (!gap.isConnected) return;
+  const { left, width } = gap.getBoundingClientRect();
+  const top = document.querySelector(".md-header")?.offsetHeight ?? 0;
+  Object.assign(passage.parentElement.style, {
+    left: `${left}px`,
+    width: `${width}px`,
+    top: `${top}px`,
+  });
+}
+
+addEventListener("resize", placeStrip);
+
+// What is marked in a figure is brought into the strip.
+onMark(() => {
+  if (!passage?.closest(".passage-frame--kept") || passage.matches(":hover")) return;
+  const token = passage.querySelector(`.token[data-token="${marked().token}"]`);
+  if (!token) return;
+  const place = token.getBoundingClientRect();
+  const seen = passage.getBoundingClientRect();
+  if (place.top < seen.top || place.bottom > seen.bottom) {
+    passage.scrollTop += place.top - seen.top - (seen.height - place.height) / 2;
+  }
+});
