@@ -1,15 +1,18 @@
-"""What prose asks for and there cannot be is told before a model runs, with template and line."""
+"""What prose asks for and there cannot be is refused before a model runs, with template and line:
+also controls that a figure does not have, and values beyond the model."""
 
 import pytest
 
 from report import pipeline, project
 from report.errors import ReportError
+from report.figures.build.find import figure_named, figure_names
 from report.kinds import folders
 from report.measuring import run as measuring
-from report.pages.prose import check_prose
+from report.pages.prose import check_prose, check_state
 from report.study.study import read_studies, read_study
 from tests.commands import ROOT
 from tests.figures import hand_conditions, hand_made, hand_sweep, hand_table
+from tests.figures.live_page import OF_PREDICTIONS
 
 ABOUT = "title: T\ndate: 2026-01-02\nauthor: A\nsummary: S\n"
 KINDS = {
@@ -40,6 +43,14 @@ def article(folder, kind, body):
     return read_study(path)
 
 
+SIZE = {"layers": 3, "heads": 4}
+
+
+def placed(name, **state):
+    written = "".join(f", {key}={value}" for key, value in state.items())
+    return f'{{{{ figure("{name}", key="again"{written}) }}}}'
+
+
 SHIPPED = read_studies(ROOT / "templates" / "articles")
 
 
@@ -57,68 +68,70 @@ def test_new_articles_too(tmp_path, kind):
 
 
 PLAIN = '{"plain": "", "polite": ""}'
-WRONG = {
-    "a name": ("passage", "{{ kompared }}", "unknown name 'kompared'; did you mean 'compared'"),
-    "a function": ("passage", '{{ figur("a") }}', "unknown name 'figur'; did you mean 'figure'"),
-    "a filter": ("passage", "{{ data.length | cuont }}", "No filter named 'cuont'"),
-    "syntax": ("passage", "{% if %}", "Expected an expression"),
-    "a figure": ("passage", '{{ figure("atention_map") }}', "did you mean 'attention_map'"),
-    "a figure asked for": ("passage", '{% if can_draw("x") %}{% endif %}', "unknown figure 'x'"),
-    "no figure": ("passage", "{{ figure() }}", "figure.*missing a required argument: 'name'"),
-    "a term": ("passage", '{{ term("haed") }}', "unknown term 'haed'"),
-    "a reference": (
-        "passage",
-        '{{ ref("update_magnitud") }}',
-        "this article has no such figure; did you mean 'update_magnitude'",
-    ),
-    "a finding": (
-        "passage",
-        '{{ find.strongst("itself") }}',
-        "unknown name 'find.strongst'; did you mean 'find.strongest'",
-    ),
-    "an argument": (
-        "passage",
-        '{{ find.strongest("itself", sauce="corpus") }}',
-        r"find\.strongest.*unexpected keyword argument 'sauce'",
-    ),
-    "data": ("passage", "{{ data.lenght }}", "'data.lenght'; did you mean 'data.length'"),
-    "of another kind": (
-        "sweep",
-        '{{ figure("attention_map") }}',
-        "cannot be placed here: It is drawn of a passage, and is given a sweep",
-    ),
-    "of a table": ("passage", '{{ figure("classes_by_layer") }}', "drawn of a table"),
-    "no panels": ("conditions", '{{ figure("filler_lines") }}', r"data=find\.panels\("),
-    "panels": (
+PANELS = "find.panels([(0, 0, 0)]"
+WRONG = [
+    ("passage", "{{ kompared }}", "unknown name 'kompared'; did you mean 'compared'"),
+    ("passage", '{{ figur("a") }}', "unknown name 'figur'; did you mean 'figure'"),
+    ("passage", "{{ data.length | cuont }}", "No filter named 'cuont'"),
+    ("passage", "{% if %}", "Expected an expression"),
+    ("passage", '{{ figure("atention_map") }}', "did you mean 'attention_map'"),
+    ("passage", '{% if can_draw("x") %}{% endif %}', "unknown figure 'x'"),
+    ("passage", "{{ figure() }}", "figure.*missing a required argument: 'name'"),
+    ("passage", '{{ term("haed") }}', "unknown term 'haed'"),
+    ("passage", '{{ ref("update_magnitud") }}', "no such figure; did you mean 'update_magnitude'"),
+    ("passage", '{{ find.strongst("itself") }}', "'find.strongst'; did you mean 'find.strongest'"),
+    ("passage", '{{ find.strongest("itself", sauce="") }}', "unexpected keyword argument 'sauce'"),
+    ("passage", "{{ data.lenght }}", "'data.lenght'; did you mean 'data.length'"),
+    ("sweep", '{{ figure("attention_map") }}', "is drawn of a passage, and is given a sweep"),
+    ("passage", '{{ figure("classes_by_layer") }}', "drawn of a table"),
+    ("conditions", '{{ figure("filler_lines") }}', r"data=find\.panels\("),
+    ("conditions", f'{{{{ figure("attention_map", data={PANELS}, {PLAIN})) }}}}', "given panels"),
+    ("conditions", '{{ find.head(0, 0, 0, "taken", "polit") }}', "'polit'; did you mean 'polite'"),
+    (
         "conditions",
-        f'{{{{ figure("attention_map", data=find.panels([(0, 0, 0)], {PLAIN})) }}}}',
-        "drawn of a passage, and is given panels",
-    ),
-    "a condition": (
-        "conditions",
-        '{{ find.head(0, 0, 0, "taken", "polit") }}',
-        "unknown condition 'polit'; did you mean 'polite'",
-    ),
-    "a renamed condition": (
-        "conditions",
-        '{% set both = {"none": "a", "filler": "b"} %}\n{{ find.panels([(0, 0, 0)], both) }}',
+        f'{{% set both = {{"none": "a"}} %}}\n{{{{ {PANELS}, both) }}}}',
         "unknown condition 'none'; there are: plain, polite",
     ),
-    "a text of a condition": (
-        "conditions",
-        '{{ data.models[0].condition("filler").label }}',
-        "unknown condition 'filler'",
+    ("conditions", '{{ data.models[0].condition("filler").label }}', "unknown condition 'filler'"),
+    ("several", "{{ find.length }}", r"write `compared\[0\]\.find`"),
+    # controls
+    ("passage", placed("attention_map", layre=1), "control 'layre'; did you mean 'layer'"),
+    ("sweep", placed("repeated_loss", layer=1), "repeated_loss has: none"),
+    ("table", placed("classes_by_layer", targt="'value'"), "did you mean 'target'"),
+    ("sweep", placed("heads_at_step", habits="'induction'"), "mean 'habit'"),
+    ("several", placed("attention_map", modell="'a'"), "mean 'model'"),
+    ("passage", placed("attention_map", layer=3), "layer=3 is not .*from 0 to 2"),
+    (
+        "passage",
+        "{% set deep = 9 %}" + placed("attention_map", layer="deep"),
+        "layer=9 is not allowed",
     ),
-    "of one model": ("several", "{{ find.length }}", r"write `compared\[0\]\.find`"),
-}
+    ("passage", placed("attention_breakdown", head=4), "head=4 is not .*from 0 to 3"),
+    ("sweep", placed("habits_by_model", habit="'firsttoken'"), "give one of: "),
+    ("passage", placed("attention_map", layer="'1'"), "layer='1' is not allowed"),
+    ("passage", placed("attention_map", layer="true"), "layer=True is not allowed"),
+    # odd arguments, and deep templates
+    ("passage", "{{ figure(name='a', name='b') }}", "the argument 'name' comes tw"),
+    ("passage", "{{ figure(5) }}", r"figure\(5\): the name .* in quotes"),
+    ("passage", "{{ can_draw([]) }}", r"can_draw\(\[\]\): the name .* in quotes"),
+    ("passage", "{{ figure('attention_map', key='../a') }}", r"figure\('\.\./a'\): "),
+    ("passage", "{{ figure('attention_map', key=5) }}", r"figure\(5\): "),
+    ("passage", "{{ ref(5) }}", r"ref\(5\): this article has no such"),
+    ("passage", "{{ cover('update') }}", r"cover\('update'\): .*: update_magnitude"),
+    ("passage", f"{{{{ {'(' * 300}1{')' * 300} }}}}", "too m"),
+    ("passage", "{% for a in [] %}" * 30 + "{% endfor %}" * 30, "too m"),
+    ("passage", f"{{{{ {'-' * 3000}1 }}}}", "too m"),
+]
 
 
-@pytest.mark.parametrize(("kind", "body", "said"), WRONG.values(), ids=WRONG)
-def test_what_there_cannot_be_is_told_with_its_line(tmp_path, kind, body, said):
+@pytest.mark.parametrize(
+    ("kind", "body", "said"), WRONG, ids=[f"{kind} {body[:60]}" for kind, body, _ in WRONG]
+)
+def test_what_there_cannot_be_is_refused_with_its_line(tmp_path, kind, body, said):
     study = article(tmp_path, kind, f"\nText.\n\n{body}\n")
     line = study.body[: study.body.index("Text.")].count("\n") + 3 + body.count("\n")
     with pytest.raises(ReportError, match=rf"a\.md\.j2, line {line}: .*{said}"):
-        check_prose(study)
+        check_prose(study, SIZE)
 
 
 def test_mistakes_in_parts_are_told_with_the_name_of_the_part(tmp_path):
@@ -146,39 +159,51 @@ def test_an_article_without_a_figure_is_not_refused_for_a_cover(tmp_path, cover)
         check_prose(read_study(path))
 
 
-FINE = {
-    "set before": ("passage", "{% set one = 1 %}{{ one }}"),
-    "items of a loop": ("passage", "{% for one, two in [(1, 2)] %}{{ one + two }}{% endfor %}"),
-    "a macro": ("passage", "{% macro said(what) %}{{ what }}{% endmacro %}{{ said(1) }}"),
-    "a name asked about": ("passage", "{% if thing is defined %}{{ thing }}{% endif %}"),
-    "found": ("passage", "{% call finding() %}{{ find.values('itself').mean() }}{% endcall %}"),
-    "a state from data": (
-        "passage",
-        '{{ figure("attention_map", **find.strongest("itself").state) }}',
-    ),
-    "where it can be drawn": (
-        "sweep",
-        '{% if can_draw("attention_map") %}{{ figure("attention_map") }}{% endif %}',
-    ),
-    "where there is one model": (
-        "several",
-        "{% if compared | length == 1 %}{{ find }}{% endif %}",
-    ),
-    "where there is the condition": (
+FINE = [
+    ("passage", "{% set one = 1 %}{{ one }}"),
+    ("passage", "{% for one, two in [(1, 2)] %}{{ one + two }}{% endfor %}"),
+    ("passage", "{% macro said(what) %}{{ what }}{% endmacro %}{{ said(1) }}"),
+    ("passage", "{% macro ref(a, b) %}{{ a }}{{ b }}{% endmacro %}{{ ref('x', 'y') }}"),
+    ("passage", "{% if thing is defined %}{{ thing }}{% endif %}"),
+    ("passage", "{% call finding() %}{{ find.values('itself').mean() }}{% endcall %}"),
+    ("passage", '{{ figure("attention_map", **find.strongest("itself").state) }}'),
+    ("sweep", '{% if can_draw("attention_map") %}{{ figure("attention_map") }}{% endif %}'),
+    ("several", "{% if compared | length == 1 %}{{ find }}{% endif %}"),
+    (
         "conditions",
         '{% if "filler" in find.added %}{{ find.head(0, 0, 0, "taken", "filler") }}{% endif %}',
     ),
-    "a key made up": (
+    (
         "conditions",
         '{{ figure("filler_effect", key="a_%d" | format(1), data=find.panels([(0, 0, 0)], {})) }}'
         '{{ ref("a_1") }}',
     ),
-}
+    ("passage", placed("attention_map", layer=2, head=3)),
+    ("passage", placed("attention_map", layer="find.strongest('first_token').layer")),
+    ("passage", "{% if data.layers > 8 %}" + placed("attention_map", layer=8) + "{% endif %}"),
+    ("passage", placed("attention_breakdown", sort_idx=99)),
+    ("sweep", placed("heads_at_step", at=40)),
+    ("several", placed("attention_map", model="'falcon-8x8'", layer=1)),
+]
 
 
-@pytest.mark.parametrize(("kind", "body"), FINE.values(), ids=FINE)
+@pytest.mark.parametrize(("kind", "body"), FINE, ids=[body[:60] for _, body in FINE])
 def test_what_may_be_is_not_refused(tmp_path, kind, body):
-    check_prose(article(tmp_path, kind, body))
+    check_prose(article(tmp_path, kind, body), SIZE)
+
+
+def test_nothing_is_said_of_models_whose_size_is_not_known(tmp_path):
+    check_prose(article(tmp_path, "passage", placed("attention_map", layer=10**6)))
+
+
+ASKED_OF_DATA = {"classes_by_layer", *OF_PREDICTIONS}
+"""Figures that look names up by what was measured before they say what they control."""
+
+
+@pytest.mark.parametrize("name", sorted({*figure_names()} - ASKED_OF_DATA))
+def test_the_controls_of_every_figure_that_ships_are_known(name):
+    with pytest.raises(ReportError, match=rf"unknown control 'x{name}'; .*{name} has: "):
+        check_state(figure_named(name), {f"x{name}": 1}, {}, False)
 
 
 def test_names_of_each_kind_are_those_that_templates_get(tmp_path):

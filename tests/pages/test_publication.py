@@ -99,11 +99,8 @@ def test_it_installs_the_program_from_where_it_came(monkeypatch, tmp_path, recor
         "{{ command('site') }} {{ REQUIREMENT or 'ask' }}"
     )
     assert page.render() == f"attention-focus-plots site {wanted or 'ask'}"
-
-
-def test_pages_of_the_repository_name_its_makefile():
-    page = environment(ROOT / "templates").from_string("{{ command('site') }}")
-    assert page.render() == "make site"
+    of_ours = environment(ROOT / "templates").from_string("{{ command('site') }}")
+    assert of_ours.render() == "make site"
 
 
 def test_its_settings_are_those_of_our_site_but_for_its_name_and_our_own_pages(made):

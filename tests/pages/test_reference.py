@@ -40,25 +40,14 @@ def names(page, title):
 
 
 NAMES = ["front matter", "commands", "in prose", "figures", "datasets"]
-each_page = pytest.mark.parametrize("place", range(len(NAMES)), ids=NAMES)
 
 
-@each_page
-def test_every_entry_is_explained(place):
+@pytest.mark.parametrize("place", range(len(NAMES)), ids=NAMES)
+def test_every_entry_is_explained_and_has_a_place_of_its_own(place):
     sections = [*pages().values()][place].sections
-    lacking = [
-        f"{section.title}: {entry.name}"
-        for section in sections
-        for entry in section.entries
-        if not entry.text.strip()
-    ]
-    assert lacking == []
-
-
-@each_page
-def test_every_entry_has_a_place_of_its_own(place):
-    sections = [*pages().values()][place].sections
-    places = [section.anchor(entry) for section in sections for entry in section.entries]
+    entries = [(section, entry) for section in sections for entry in section.entries]
+    assert [entry.name for _, entry in entries if not entry.text.strip()] == []
+    places = [section.anchor(entry) for section, entry in entries]
     assert len(places) == len(set(places))
 
 
