@@ -1,9 +1,8 @@
 """From datasets to Markdown: articles, and the pages around them.
 
 render.py        an article becomes a page: its template is filled in; a page for each figure alone
-article.py       the figures of an article, placed.py a figure at its place
+article.py       what an article found, and its figures; placed.py a figure at its place
 prose.py         checks an article before a model runs, by its templates as they are parsed
-finding.py       what an article found, around the figure that shows it
 sentences.py     what there is to see at each state of a figure, in files beside the page
 templates.py     the language of templates, filters.py its filters, glossary.py its words
 citations.py     what an article cites, of works.py in bibliography.py: `references.bib`

@@ -16,13 +16,15 @@ from report.figures.parts.figure import Data
 from report.pages import sentences
 from report.pages.citations import Citations
 from report.pages.drawn import Drawn
-from report.pages.finding import opening
 from report.pages.glossary import term
 from report.pages.placed import PlacedFigure, controls_for, drawn, has_several, with_rows
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
 from report.study.study import Study, publication_of
 from report.text import split_sentences
+
+BYLINE_HERE = "<!-- byline -->"
+"""Where the page has its byline, below all that; see `_article.md.j2`."""
 
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
@@ -323,3 +325,24 @@ def partial(template: str, folder: Path, **context: object) -> Markup:
     # In one line: a blank line or an indent inside would end the raw HTML for some parsers.
     text = environment(folder).get_template(template).render(**context)
     return Markup(re.sub(r"\s*\n\s*", "", text))  # noqa: S704 (the template escaped it)
+
+
+def opening(finding: str, picture: str) -> str:
+    """The Markdown of a finding around its picture, each part a block of its own.
+
+    finding: its sentences; the first one stands in bold above the picture, the others below
+    picture: HTML of a figure; "" if the finding places none
+    """
+    answer, *others = split_sentences(finding) or [""]
+    answer, numbers = f"<strong>{answer}</strong>", " ".join(others)
+    if picture and numbers:
+        blocks = [answer, picture, numbers]
+    else:
+        blocks = [f"{answer} {numbers}".strip(), picture]
+    kinds = ("finding", "", "finding finding--more")
+    paragraphs = [
+        f'<p class="{kind}">{block}</p>' if kind else block
+        for kind, block in zip(kinds, blocks, strict=False)
+        if block
+    ]
+    return "\n\n".join([*paragraphs, BYLINE_HERE]) + "\n"

@@ -30,9 +30,8 @@ from report.figures.build.still import (
 )
 from report.kinds import folders
 from report.pages import filters, sentences
-from report.pages.article import ArticleFigures, figure_for, no_cover, partial
+from report.pages.article import BYLINE_HERE, ArticleFigures, figure_for, no_cover, partial
 from report.pages.drawn import Drawn, stamps
-from report.pages.finding import BYLINE_HERE
 from report.pages.page import Page
 from report.pages.policy import policy
 from report.pages.provenance import NAME, provenance

@@ -3,8 +3,7 @@
 build.py     runs MkDocs or Zensical; protect.py puts the policy into every page, sums.py lists
              all files
 allowed.py   lists what pages may hold
-check.py     verifies a built site: links.py finds where addresses lead,
-             services.py checks what only machines read
+check.py     verifies a built site: links.py finds where addresses lead
 weight.py    says what is beyond the limits of a host
 serve.py     shows a built site on this machine
 push.py      pushes it to a branch of a git remote

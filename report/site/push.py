@@ -21,8 +21,7 @@ from report.files import own_folder, unreplaced
 from report.pages.new import PLACEHOLDERS
 from report.site import child, sums
 from report.site.address import EXAMPLE, address, after_user, built_for
-from report.site.check import check_site
-from report.site.services import DOMAIN
+from report.site.check import DOMAIN, check_site
 from report.text import without_secrets
 
 SETTINGS = {
