@@ -185,7 +185,7 @@ def test_the_documentation_shows_these_commands(wheel, tmp_path):
 
 PAGES = [ROOT / "README.md", ROOT / "CLUSTER.md", DOCS.parent / "about.md"]
 PAGES += [DOCS / f"{page}.md" for page in WRITTEN]
-ELSEWHERE = {"tutorial": "tests/cli/test_tutorial.py", "figures": "tests/site/test_docs_figure.py"}
+ELSEWHERE = {"tutorial": "tests/cli/test_tutorial.py", "figures": "tests/site/test_domain.py"}
 """Page -> the file that runs its code, with more around it."""
 
 SERVING = f"""

@@ -21,9 +21,9 @@ pytestmark = pytest.mark.browser
 ARTICLES = ("attention-focus-plots", "filler-tokens", "reading-a-table", "how-heads-form")
 ARTICLES += ("who-gets-the-drink",)
 PAGES = ("", "archive/", "tags/", "models/", "glossary/", "about/", "404.html")
-DOCS = ("docs/", "docs/how-to/articles/", "docs/how-to/figures/", "docs/reference/front-matter/")
+DOCS = ("docs/", "docs/how-to/figures/", "docs/reference/front-matter/")
 DOCS += ("docs/gallery/", "docs/gallery/attention_map/")
-"""Of the documentation: one of lists, of tables, of code, and those that are made in their ways."""
+"""Of the documentation: one of lists, of code, of tables, and those that are made in their ways."""
 WORST = ("serious", "critical")
 
 sizes = pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
@@ -156,19 +156,14 @@ def test_on_a_phone_a_slider_has_the_whole_width_and_a_large_thumb(visit):
 
 @sizes
 def test_pages_of_single_figures_alive(visit, built, scheme, width):
-    """One page of every article: the figures themselves are looked at in both ways in their
-    articles, and what is around them is made from one template."""
-    folder = built.folder / "embed"
-    of_articles = [sorted((folder / article).glob("*.html")) for article in ARTICLES]
-    assert sum(map(len, of_articles)) == len(list(folder.rglob("*.html")))
-    chosen = 0 if width == 390 else -1
-    alone = [pages[chosen].relative_to(folder).as_posix() for pages in of_articles]
-    page = visit(f"embed/{alone[0]}", **at(width, scheme))
-    for path in alone:
-        page.goto(f"{built.address}embed/{path}")
-        page.wait_for_selector(".live-figure--live")
-        assert worst(page) == [], path
-        fits(page, width)
+    """One of each: the figures themselves are looked at in their articles, in both ways, and what
+    is around them is made from one template."""
+    article = ARTICLES[width == 390]
+    *_, path = sorted((built.folder / "embed" / article).glob("*.html"))
+    page = visit(f"embed/{article}/{path.name}", **at(width, scheme))
+    page.wait_for_selector(".live-figure--live")
+    assert worst(page) == []
+    fits(page, width)
 
 
 FEWER_ROWS = """document.querySelectorAll('.live-figure__tables tbody tr:nth-child(n + 9)')
@@ -224,30 +219,6 @@ def test_a_wide_table_is_scrolled_by_keys_and_a_narrow_one_is_no_stop(visit):
     until(page, "!document.querySelector('.md-typeset__scrollwrap[tabindex]')")
 
 
-def test_links_of_a_page_have_names_and_the_tab_key_goes_down_the_page(visit):
-    page = visit("")
-    names = page.evaluate(
-        "[...document.querySelectorAll('article a:not([aria-hidden])')]"
-        ".map(a => a.innerText.trim())"
-    )
-    assert names
-    assert all(names)
-    tops = []
-    page.locator("article").first.evaluate("each => { each.tabIndex = -1; each.focus(); }")
-    for _ in range(len(names)):
-        page.keyboard.press("Tab")
-        box = page.evaluate(
-            """() => { const at = document.activeElement;
-            return at.closest('.card, .md-content') ? at.getBoundingClientRect().top + scrollY
-            : null; }"""
-        )
-        if box is not None:
-            tops.append(box)
-    first_column = [top for top in tops if top is not None]
-    assert len(first_column) > 5
-    assert first_column[0] == min(first_column)
-
-
 def test_nothing_moves_for_those_who_do_not_want_it(visit):
     page = visit(reduced_motion="reduce")
     page.wait_for_load_state("networkidle")
@@ -261,7 +232,4 @@ def test_nothing_moves_for_those_who_do_not_want_it(visit):
     assert longest <= 1  # ms
     page.evaluate("location.hash = '#fig-10'")
     page.wait_for_timeout(50)
-    first = page.evaluate("scrollY")
-    page.wait_for_timeout(300)
-    assert first > 0
-    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    assert page.evaluate("scrollY") > 0

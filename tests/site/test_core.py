@@ -1,10 +1,8 @@
 """What every reader needs, in Chromium and in Firefox: the same steps in both."""
 
-import io
 import json
 
 import pytest
-from PIL import Image
 
 from tests.figures.live_page import TOOLTIP
 from tests.site.conftest import ARTICLE
@@ -56,9 +54,6 @@ class Chromium:
     def click(self):
         self.page.mouse.down()
         self.page.mouse.up()
-
-    def screenshot(self):
-        return self.page.screenshot()
 
 
 @pytest.fixture(scope="module")
@@ -187,35 +182,3 @@ def test_a_cell_by_mouse_and_by_key_tells_what_was_measured(reader, built, model
     ]
     live = reader.evaluate("document.querySelector('#fig-1 .live-figure__live').textContent")
     assert f"probability {by_key['probability']}" in live
-
-
-def test_keys_walk_a_scatter_and_pin(reader, built):
-    reader.open(built.address + ARTICLE)
-    to(reader, 9)
-    reader.evaluate("void document.querySelector('#fig-9 .live-figure__chart').focus()")
-    reader.press("ArrowRight", "ArrowRight", "Enter")
-    told = tooltip(reader)
-    token = token_index(told["current token"])
-    assert reader.evaluate("document.querySelector('.token--pinned').dataset.token") == str(token)
-    reader.until(f"location.hash.includes('pinned_token={token},')")
-    reader.press("Escape")
-    assert reader.evaluate("document.querySelectorAll('.pins__chip').length") == 0
-
-
-def test_the_palette_switch_repaints(reader, built):
-    reader.open(built.address + ARTICLE)
-    to(reader, 4)
-    scheme, before = reader.evaluate("document.body.dataset.mdColorScheme"), drawn(reader, 4)
-    paper = brightness(reader)
-    switch = "[...document.querySelectorAll('form[data-md-component=palette] label')]"
-    reader.evaluate(f"void {switch}.find(label => !label.hidden).click()")
-    reader.until(f"document.body.dataset.mdColorScheme !== '{scheme}'")
-    reader.evaluate("new Promise(next => setTimeout(next, 400))")
-    assert drawn(reader, 4) != before
-    assert abs(brightness(reader) - paper) > 90
-
-
-def brightness(reader):
-    """The lightness of most of the window: the median pixel of a screenshot."""
-    pixels = sorted(Image.open(io.BytesIO(reader.screenshot())).convert("L").tobytes())
-    return pixels[len(pixels) // 2]

@@ -1,14 +1,20 @@
 """The site under a domain of its own: at the root of a host, published with its CNAME, and opened
-in a browser by that name."""
+in a browser by that name. Its articles show the figure of the documentation, which is one file of
+at most 40 lines in the publication's `figures/`."""
 
+import re
 import shutil
 import subprocess
+import sys
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests import commands
 from tests.commands import contents, report, with_added
-from tests.figures.live_page import go_live
+from tests.documents import blocks
+from tests.figures import hand_made
+from tests.figures.live_page import first_tooltip, go_live, ink
 from tests.themed import write_themed
 from tests.unpainted import unpainted
 
@@ -17,6 +23,8 @@ pytestmark = pytest.mark.browser
 DOMAIN = "plots.example.org"
 ROOT = f"https://{DOMAIN}/"
 ARTICLE = "articles/one/"
+(FIGURE,) = blocks("how-to/figures", "python")
+NAME = "looking_back"
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +33,9 @@ def published(falcon_folder, tmp_path_factory):
     folder = tmp_path_factory.mktemp("domain") / "site"
     bare, project = folder.parent / "remote.git", folder.parent / "project"
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
-    write_themed(project, "one", "two", cover="attention_map")
+    write_themed(project, "one", "two", cover=NAME)
+    (project / "figures").mkdir()
+    (project / "figures" / f"{NAME}.py").write_text(FIGURE)
     read = ("--model", falcon_folder, "--passage", project / "passage.md", "--layers", "0-0")
     with unpainted():
         done = report("site", "--project", project, *read, SITE_URL=ROOT)
@@ -104,6 +114,11 @@ def test_figures_come_to_life_at_the_root_of_a_domain(visit):
     page = visit(ARTICLE)
     for number in (1, 2):
         go_live(page, number)
+    assert ink(page, 1)[0] > 1000
+    assert first_tooltip(page, 1).keys() == {"layer", "head", "distance"}
+    caption = page.locator("#fig-1 figcaption").inner_text()
+    for said in ("How far heads look.", "the mean distance to its targets", "looks farthest"):
+        assert said in caption
 
 
 def test_the_page_for_unknown_addresses_finds_its_styles_at_the_root_of_a_domain(visit):
@@ -113,3 +128,28 @@ def test_the_page_for_unknown_addresses_finds_its_styles_at_the_root_of_a_domain
     page.missing.clear()
     page.locator("main a", has_text="the archive").click()
     page.wait_for_selector(f"main a[href*='{ARTICLE}']")
+
+
+def test_a_figure_is_found_beside_the_figures_of_the_package(tmp_path):
+    """There it is drawn as the publication's own are: only where it is found differs."""
+    shutil.copytree(
+        commands.ROOT / "report", tmp_path / "report", ignore=shutil.ignore_patterns("*.pyc")
+    )
+    (tmp_path / "report" / "figures" / f"{NAME}.py").write_text(FIGURE)
+    hand_made.study(tmp_path / "study")
+    asked = f"""
+from pathlib import Path
+from report.kinds.passage.data import PassageData
+from report.figures.build.find import figure_named
+figure, data = figure_named({NAME!r}), PassageData(Path("study"))
+print(figure.title(data), len(figure.rows(data)["rows"]), figure.chart(data).to_dict()["usermeta"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    title, count, told = re.fullmatch(r"(.*?) (\d+) (.*)\n", done.stdout).groups()
+    assert title == "How far heads look"
+    assert int(count) > 0
+    assert NAME in told
+    assert len(FIGURE.splitlines()) <= 40

@@ -62,7 +62,7 @@ def test_an_article_s_first_window_shows_its_figure_in_whole_and_live(visit, nam
     assert answer["y"] + answer["height"] <= min(box["y"] for box in boxes)
 
 
-@pytest.mark.parametrize("width", [1280, 800, 390])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_choices_of_a_switch_that_wrap_stand_below_each_other(visit, width):
     page = visit("articles/how-heads-form/", viewport={"width": width, "height": 900})
     boxes = [each.bounding_box() for each in page.locator("#fig-3 fieldset input").all()]
@@ -91,7 +91,7 @@ BROKEN = """() => [...document.querySelectorAll('.name, a[href*="models/#"]')].f
 """Names of models of which a line ends within a word."""
 
 
-@pytest.mark.parametrize("path", ["models/", "articles/filler-tokens/", "articles/how-heads-form/"])
+@pytest.mark.parametrize("path", ["models/", "articles/how-heads-form/"])
 def test_names_of_models_break_at_hyphens_only(visit, path):
     page = visit(path, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     assert page.locator('.name, a[href*="models/#"]').count() > 3

@@ -1,5 +1,4 @@
-"""Figures of predictions in articles: what they say is what plain transformers gives, and they can
-be read without scripts."""
+"""Figures of predictions in articles: what they say is what plain transformers gives."""
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from tests.site.reader import number, state, token_index
 
 pytestmark = pytest.mark.browser
 
-DRINK = "articles/who-gets-the-drink/"
 KEPT = 0.0005
 """Half the unit in which effects of a passage are kept, and half the last digit of a tooltip."""
 
@@ -58,19 +56,3 @@ def test_a_dot_says_what_a_head_adds_and_what_is_lost_without_it(visit, model):
     assert number(shown["direct effect"]) == pytest.approx(adds, abs=0.006 + rounding)
     lost = model.lost(layer, head, [text.text for text in corpus()[:MEANS_OF]])
     assert number(shown["lost without it"]) == pytest.approx(lost, abs=0.006 + rounding)
-
-
-def test_without_scripts_every_figure_is_a_picture_with_its_words(visit):
-    page = visit(DRINK, java_script_enabled=False)
-    page.wait_for_load_state("networkidle")
-    figures = page.locator("figure.live-figure")
-    assert figures.count() >= 5
-    for each in figures.all():
-        each.scroll_into_view_if_needed()
-        pictures = each.locator(".live-figure__picture:visible")
-        assert pictures.count()
-        for picture in pictures.all():
-            assert len(picture.get_attribute("alt")) > 40
-            assert picture.bounding_box()["height"] > 100
-        assert each.locator("input:visible, select:visible").count() == 0
-        assert len(each.locator("figcaption").inner_text()) > 40
