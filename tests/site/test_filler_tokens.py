@@ -195,53 +195,31 @@ def test_every_panel_of_a_to_e_draws_with_its_titles(visit):
     assert titles["filler_kinds"] == [llama, qwen, gemma]
 
 
-def test_lines_over_the_same_tokens_are_the_model_s(visit, publication):
-    """Panel A, top: without the slashes, and with them cut out."""
-    page, llama = visit(), publication.models[0]
-    for position in (3, llama.span.start + 2):
-        shown = point_at(page, figure("filler_lines"), 1, position)
-        there = position + len(llama.span) * (position >= llama.span.start)
-        for label, expected in (
-            ("w/o Meaningless tokens", llama.weight(False, 0, 24, position)),
-            ("w/ Meaningless tokens", llama.weight(True, 0, 24, there)),
-        ):
-            assert value(shown[label]) == llama.near(expected, 2e-5)
+POINTS = {
+    ("filler_lines", 1, "w/o Meaningless tokens"): (0, False, 0, 24, 2, 0),
+    ("filler_lines", 1, "w/ Meaningless tokens"): (0, True, 0, 24, 2, 1),  # with them cut out
+    ("filler_lines_2", 5, "w/ Meaningless tokens"): (1, True, 0, 7, 1, 0),  # within them
+    ("filler_against", 0, "Meaningless tokens"): (1, True, 0, 0, 5, 0),
+    ("filler_against", 2, "Meaningless tokens"): (2, True, 0, 7, 5, 0),
+    ("filler_layers", 1, "None"): (1, False, 1, 21, 4, 0),
+    ("filler_layers", 2, "Mless"): (1, True, 2, 21, 4, 1),
+}
+"""Figure, panel and line -> number of the model, whether with the filler, layer, head, tokens from
+where the filler begins, and how many times its length further on."""
 
 
-def test_lines_over_all_tokens_say_what_lies_in_the_filler(visit, publication):
-    """Panel B, bottom."""
-    page, qwen = visit(), publication.models[1]
-    for position in (qwen.span.start, qwen.span.stop - 1, qwen.span.stop):
-        shown = point_at(page, figure("filler_lines_2"), 5, position)
-        expected = qwen.weight(True, 0, 7, position)
-        assert value(shown["w/ Meaningless tokens"]) == qwen.near(expected, 2e-5)
-        assert shown["in the filler"] == ("yes" if position in qwen.span else "no")
-
-
-def test_slashes_against_a_sentence(visit, publication):
-    """Panel C: three models; the sentence is another line over the same instruction."""
+def test_lines_are_the_models(visit, publication):
+    """Panels A to D."""
     page = visit()
-    for panel, (model, head) in enumerate(((1, 0), (0, 26), (2, 7))):
-        eager = publication.models[model]
-        position = eager.span.start + 5
-        shown = point_at(page, figure("filler_against"), panel, position)
-        expected = eager.weight(True, 0, head, position)
-        assert value(shown["Meaningless tokens"]) == eager.near(expected, 2e-5)
-        assert shown["token, Meaningless tokens"] == "“/”"
-        assert shown["in the filler"] == "yes"
-        assert value(shown["Random sentence"]) != value(shown["Meaningless tokens"])
-
-
-def test_one_head_of_three_layers(visit, publication):
-    """Panel D."""
-    page, qwen = visit(), publication.models[1]
-    for layer in range(3):
-        position = qwen.span.start + 4
-        shown = point_at(page, figure("filler_layers"), layer, position)
-        without = qwen.weight(False, layer, 21, position)
-        with_them = qwen.weight(True, layer, 21, position + len(qwen.span))
-        assert value(shown["None"]) == qwen.near(without, 3e-5)
-        assert value(shown["Mless"]) == qwen.near(with_them, 3e-5)
+    for (name, panel, label), (number, filled, layer, head, after, times) in POINTS.items():
+        model = publication.models[number]
+        position = model.span.start + after
+        shown = point_at(page, figure(name), panel, position)
+        expected = model.weight(filled, layer, head, position + times * len(model.span))
+        assert value(shown[label]) == model.near(expected, 3e-5), (name, panel, label)
+        if name in ("filler_lines_2", "filler_against"):
+            assert shown["in the filler"] == "yes"
+    assert shown["None"] != shown["Mless"]
 
 
 def test_the_heat_map_says_what_is_taken_and_moved_and_a_cell_opens_its_panels(visit, publication):
@@ -294,14 +272,6 @@ def test_the_page_says_whose_numbers_they_are(visit):
         assert f"In {short}" in text or f"in {short}" in text
     assert "read off its figures by eye and so approximate" in text
     assert "Only the first layers were measured" in text
-
-
-def test_it_fits_a_phone_in_the_dark(visit):
-    size = {"width": 390, "height": 844}
-    page = visit(viewport=size, has_touch=True, is_mobile=True, color_scheme="dark")
-    for number in range(1, len(FIGURES) + 1):
-        go_live(page, number)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_the_command_that_checks_a_site_passes_it(publication):

@@ -170,11 +170,7 @@ def test_names_show_as_they_are_wherever_the_site_has_them(visit, built):
     assert shown(page.locator(".byline__author")) == clean(AUTHOR)
     assert shown(page.locator(".byline .tag").first) == clean(TAG)
     model = isolated(hostile.NAME)
-    assert model in page.text_content("article")
-    assert (
-        isolated(hostile.NAME)
-        in page.locator("details", has_text="self-check").first.text_content()
-    )
+    assert model in page.locator("details", has_text="self-check").first.text_content()
     for path, parts in {
         "": (TITLE, SUMMARY, TAG),
         "archive/": (TITLE, SUMMARY, AUTHOR),
@@ -283,10 +279,7 @@ def test_feed_provenance_and_citation_have_names_as_text(built):
     assert all(letter.isprintable() or letter == "\n" for letter in told["bibtex"])
 
 
-def test_search_finds_articles_and_shows_text(visit, built):
-    index = json.loads((built.folder / "search" / "search_index.json").read_text("utf-8"))
-    (entry,) = [each for each in index["docs"] if each["location"] == ARTICLE]
-    assert clean(TITLE.split("<")[0]) in clean(entry["title"])
+def test_search_finds_articles_and_shows_text(visit):
     page = visit("about/")
     for asked in ("turned", "onerror", "summary", "{{"):
         box = page.locator("[data-md-component=search-query]")
@@ -320,20 +313,6 @@ def test_previews_and_pins_show_text(visit, built):
     assert not page.evaluate(WIDER)
 
 
-def test_conditions_show_their_labels_as_text(visit, built):
-    page = visit("articles/conditions/")
-    go_live(page, 1)
-    page.locator("#fig-1 .live-figure__chart").first.focus()
-    page.keyboard.press("End")
-    told = page.evaluate(TOOLTIP)
-    assert any("Nothing label </svg><script>" in key for key in told) or told["token"]
-    go_live(page, 2)
-    tool(page, 2, TABLE).click()
-    page.locator("#fig-2 tbody tr").first.wait_for()
-    _, content = saved(page, 2, "SVG")
-    harmless(content.decode())
-
-
 def test_zensical_shows_it_as_text_too(visit, built, tmp_path, monkeypatch):
     project = tmp_path / "project"
     shutil.copytree(built.folder.parent, project, ignore=shutil.ignore_patterns("site"))
@@ -341,7 +320,7 @@ def test_zensical_shows_it_as_text_too(visit, built, tmp_path, monkeypatch):
     build(project / "mkdocs.yml", project / "site-zensical", builder="zensical")
     assert report("check", project / "site-zensical").returncode == 0
     shutil.move(project / "site-zensical", built.folder / "zensical")
-    for path in ("", ARTICLE, "articles/conditions/"):
+    for path in ("", ARTICLE):
         page = visit(f"zensical/{path}")
         page.wait_for_load_state("networkidle")
         for figure in page.locator(".live-figure").all():
