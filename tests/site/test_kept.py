@@ -19,7 +19,6 @@ DAMAGED = {
     "": False,
     "{": False,
     "null": False,
-    "5": False,
     '"text"': False,
     "[]": False,
     "{}": False,

@@ -1,10 +1,8 @@
 """The same pages built by Zensical instead of MkDocs: what readers get is the same."""
 
 import html
-import json
 import re
 import shutil
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -15,7 +13,6 @@ from report.pages import assets
 from report.site.build import build
 from tests import tabs
 from tests.commands import contents, report
-from tests.figures.live_page import go_live, ink, until
 from tests.serving import BELOW, ProjectPages, served
 from tests.site.conftest import ARTICLE
 from tests.site.journey import travel
@@ -183,25 +180,6 @@ def test_the_check_finds_nothing_wrong(zensical):
     assert done.returncode == 0, done.stderr
 
 
-def test_every_figure_is_live_and_follows_the_palette(visit):
-    page = visit(ARTICLE)
-    number = page.locator("figure.live-figure").count()
-    assert number == 12
-    for n in range(1, number + 1):
-        go_live(page, n)
-    shade = "document.body.getAttribute('data-md-color-scheme')"
-    before = page.evaluate(shade)
-    painted = ink(page, 1)
-    page.evaluate("window.scrollTo(0, 0)")
-    page.locator("form[data-md-component=palette] label:visible").first.click()
-    until(page, f"{shade} !== '{before}'")
-    go_live(page, 1)
-    deadline = time.monotonic() + 60
-    while ink(page, 1) == painted and time.monotonic() < deadline:
-        page.wait_for_timeout(200)
-    assert ink(page, 1) != painted
-
-
 @pytest.mark.promise("under-the-policy")
 def test_everything_that_readers_do_works_under_its_policy(visit):
     page = visit()
@@ -213,12 +191,6 @@ def test_everything_that_readers_do_works_under_its_policy(visit):
         page.locator("ol a[href$='glossary/#softmax']").first.wait_for(timeout=60_000)
 
     travel(page, search)
-
-
-def test_search_knows_the_articles(zensical):
-    index = json.loads((zensical[0] / "search.json").read_text("utf-8"))
-    found = [each["location"] for each in index["items"] if "softmax" in each["text"].lower()]
-    assert any(location.startswith(ARTICLE) for location in found)
 
 
 def test_the_page_for_unknown_addresses_leads_on(visit):
