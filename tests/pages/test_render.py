@@ -417,6 +417,7 @@ def test_every_figure_that_shows_a_term_is_placed_in_an_article_that_ships():
     [
         ([3], "layer 3"),
         ([0, 2], "layers 0 and 2"),
+        ([0, 1], "layers 0 and 1"),
         ([0, 1, 2, 3, 5], "layers 0 to 3 and 5"),
         ([5, 1, 3], "layers 1, 3 and 5"),
     ],
