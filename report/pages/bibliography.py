@@ -4,7 +4,7 @@ entry says."""
 import functools
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,12 @@ def read_bibliography(folder: Path) -> Bibliography:
 
 @functools.lru_cache(maxsize=2)  # of all articles; works are read once as well
 def _of_text(path, text):
-    library = _parsed(text)
+    from bibtexparser import parse_string
+    from bibtexparser.middlewares import NormalizeFieldKeys
+
+    for package in ("bibtexparser", "pylatexenc"):  # what they complain of is said here
+        logging.getLogger(package).setLevel(logging.CRITICAL)
+    library = parse_string(text, append_middleware=[NormalizeFieldKeys()])
     for block in library.failed_blocks:
         raise ReportError(f"{path}, line {block.start_line + 1}: {_what_failed(block)}")
     for entry in library.entries:
@@ -94,15 +99,6 @@ def _of_text(path, text):
             )
     strings = {string.key.lower(): string.value for string in library.strings}
     return Bibliography(path, {entry.key: entry for entry in library.entries}, strings)
-
-
-def _parsed(text):
-    from bibtexparser import parse_string
-    from bibtexparser.middlewares import NormalizeFieldKeys
-
-    for package in ("bibtexparser", "pylatexenc"):  # what they complain of is said here
-        logging.getLogger(package).setLevel(logging.CRITICAL)
-    return parse_string(text, append_middleware=[NormalizeFieldKeys()])
 
 
 def _what_failed(block):
@@ -123,8 +119,8 @@ def uncited(folder: Path) -> list[str]:
     if not bibliography.keys:
         return []
     texts = [path.read_text("utf-8", "replace") for path in files.meant(folder.rglob("*.j2"))]
-    return [key for key in bibliography.keys if not _is_named(key, texts)]
-
-
-def _is_named(key: str, texts: Iterable[str]) -> bool:
-    return any(f"{mark}{key}{mark}" in text for text in texts for mark in "\"'")
+    return [
+        key
+        for key in bibliography.keys
+        if not any(f"{mark}{key}{mark}" in text for text in texts for mark in "\"'")
+    ]

@@ -68,7 +68,10 @@ class Citations:
     @cached_property
     def listed(self) -> list[Listed]:
         """The works that the article cites, by authors, year and title."""
-        works = sorted(map(self.bibliography.work, self.announced or ()), key=_place)
+        works = sorted(
+            map(self.bibliography.work, self.announced or ()),
+            key=lambda work: (work.by.casefold(), work.by, work.year, work.title),
+        )
         listed = []
         for _, group in groupby(works, key=lambda work: (work.by, work.year)):
             same = list(group)
@@ -93,7 +96,3 @@ def require_citation(keys: Sequence[object], text: object = None) -> None:
 
 def _link(listed, text):
     return Markup('<a class="cite" href="#{}">{}</a>').format(listed.anchor, markdown_text(text))
-
-
-def _place(work):
-    return work.by.casefold(), work.by, work.year, work.title

@@ -21,7 +21,7 @@ class Drawn:
         """The result of that name; made if there is none of just these objects."""
         self.used.add(name)
         known, result = self.results.get(name, (None, None))
-        if known is None or not _same(known, of):
+        if known is None or [*map(id, known)] != [*map(id, of)]:
             self.forget(name)  # what fails half-way has no result
             result = make()
             self.results[name] = [*of], result
@@ -35,10 +35,6 @@ class Drawn:
         """Let go of what was not asked for since the last time."""
         self.results = {name: self.results[name] for name in self.used & self.results.keys()}
         self.used = set()
-
-
-def _same(known, of):
-    return len(known) == len(of) and all(a is b for a, b in zip(known, of, strict=True))
 
 
 Stamps = dict[Path, tuple[int, int] | None]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 
 from markupsafe import Markup
@@ -179,7 +179,8 @@ def write_gallery(pages: list[Page], site_src: Path) -> None:
     )
     files.write_text(folder / "index.md", index)
     page = jinja.get_template("gallery_figure.md.j2")
-    for before, entry, after in _with_neighbours(all_entries):
+    neighbours = zip([None, *all_entries], all_entries, [*all_entries[1:], None], strict=False)
+    for before, entry, after in neighbours:
         text = page.render(entry=entry, before=before, after=after, ROOT=ROOT)
         # An index of a folder, as articles are; see report/pages/render.py.
         files.write_text(folder / entry.name / "index.md", text)
@@ -187,10 +188,6 @@ def write_gallery(pages: list[Page], site_src: Path) -> None:
     for path in folder.iterdir():
         if path.is_dir() and path.name not in known:
             files.remove(path)
-
-
-def _with_neighbours(items):
-    return ((a[0], a[1], b[1]) for a, b in pairwise(pairwise([None, *items, None])))
 
 
 def _columns(records, called) -> Iterator[Column]:

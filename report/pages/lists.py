@@ -52,12 +52,8 @@ def _common(parts):
         part
         for part in common
         if not part.endswith(":")
-        or all(mine.index(part) + 1 < len(mine) and _after(mine, part) in common for mine in parts)
+        or all({*mine[mine.index(part) + 1 :][:1]} & {*common} for mine in parts)
     ]
-
-
-def _after(parts, part):
-    return parts[parts.index(part) + 1]
 
 
 def _sections(card):

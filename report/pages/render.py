@@ -174,7 +174,9 @@ def _write_unwritten(folder, article, cover):
             write_cover(folder / cover_base(front), cover.figure, front, cover.data)
         _note(cache, COVER, cover, [folder / name for name in cover_names(front)])
     names = [COVER, *(placed.name for placed in article.placed)]
-    _remove_undrawn(folder, article, {path.name for name in names for path in _noted(cache, name)})
+    _remove_undrawn(
+        folder, article, {path.name for name in names for path in cache.results["written", name][1]}
+    )
 
 
 COVER = ""
@@ -192,10 +194,6 @@ def _is_written(cache, name, placed):
 
 def _note(cache, name, placed, paths):
     cache.get(("written", name), _charts(placed), lambda: stamps(paths))
-
-
-def _noted(cache, name):
-    return cache.results["written", name][1]
 
 
 def _charts(placed):

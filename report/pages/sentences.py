@@ -65,7 +65,9 @@ def sentence_files(placed: Iterable[PlacedFigure]) -> dict[str, dict[str, list[s
         for state in (fixed | others for others in defaults.every_state(changing))
     ]
     contents = {}
-    for state, figure, place, controls in sorted(states, key=lambda item: _of_one_head(item[0])):
+    # those that read the same dataset come together
+    states.sort(key=lambda item: [f"{item[0].get(name, '')}" for name in (MODEL, "layer", "head")])
+    for state, figure, place, controls in states:
         content = contents.setdefault(place.format_map(state), {})
         content[",".join(f"{name}={value}" for name, value in state.items())] = [
             choices.said(choices.at_state(controls, state)),
@@ -89,8 +91,3 @@ def _choices(
             if control.param != MODEL and not choices.is_look(control)
         ]
         yield fixed, controls, changing
-
-
-def _of_one_head(state: State) -> tuple[str, ...]:
-    """Sorts states so that those that read the same dataset come together."""
-    return tuple(f"{state.get(name, '')}" for name in (MODEL, "layer", "head"))

@@ -100,7 +100,9 @@ def card_svg(above: str, title: str, below: list[str], figure: str) -> str:
         spans.append(_text(64, 92, 26, 600, "#a8326b", _wrapped(above, 26, COLUMN)[0]))
     # As a part of this picture: in an <image>, the pictures inside the figure would not be drawn.
     box = VIEW_BOX.search(figure)[1]
-    wide, high = _largest(*map(float, box.split()[2:]))
+    width, height = map(float, box.split()[2:])
+    scale = min(LARGEST[0] / width, LARGEST[1] / height)
+    wide, high = width * scale, height * scale
     left, top = PLACE[0] - wide / 2, PLACE[1] - high / 2
     inside = figure[figure.index(">") + 1 : figure.rindex("</svg>")]
     return (
@@ -113,12 +115,6 @@ def card_svg(above: str, title: str, below: list[str], figure: str) -> str:
         f'<svg x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{high:.1f}" viewBox="{box}" '
         f'preserveAspectRatio="xMidYMid meet">{inside}</svg>{"".join(spans)}</svg>'
     )
-
-
-def _largest(width, height):
-    """The largest size of a picture that fits into the figure's place."""
-    scale = min(LARGEST[0] / width, LARGEST[1] / height)
-    return width * scale, height * scale
 
 
 def _text(x, y, size, weight, colour, line):

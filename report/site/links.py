@@ -44,13 +44,11 @@ def leads_to(address: str, page: Path, folder: Path, root: str = "/") -> Path | 
         path = unquote(urlsplit(urljoin(here, alone)).path)
         if not path.startswith(root):
             return None
-        target, whole = (folder / path.removeprefix(root)).resolve(), folder.resolve()
-        if not target.is_relative_to(whole):
-            return None
-        target = folder / target.relative_to(whole)
+        target = (folder / path.removeprefix(root)).resolve()
+        target = folder / target.relative_to(folder.resolve())
         target = target / "index.html" if target.is_dir() else target
         return target if target.is_file() else None
-    except (OSError, ValueError):  # no path has a NUL in it, or names of any length
+    except (OSError, ValueError):  # outside; no path has a NUL in it, or names of any length
         return None
 
 

@@ -195,7 +195,10 @@ class Git:
         # what is added here is listed as well, so that a clone of the branch passes the check
         listed = sums.with_files((folder / sums.NAME).read_bytes(), added)
         for name, content in {**added, sums.NAME: listed}.items():
-            self._add(name, content, index)
+            path = Path(self.folder) / "publish-blob"
+            path.write_bytes(content)
+            blob = self("hash-object", "-w", "--no-filters", str(path))
+            self("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}", **index)
         return self("write-tree", **index)
 
     def _domain(self, folder, old):
@@ -203,12 +206,6 @@ class Git:
         if old and not (folder / "CNAME").exists() and self("ls-tree", old, "CNAME"):
             return self("cat-file", "blob", f"{old}:CNAME")
         return ""
-
-    def _add(self, name, content, index):
-        path = Path(self.folder) / "publish-blob"
-        path.write_bytes(content)
-        blob = self("hash-object", "-w", "--no-filters", str(path))
-        self("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}", **index)
 
 
 def git_says(project: Path, *arguments: str) -> str:
@@ -373,16 +370,13 @@ def _require_own_words(folder):
         for path in sorted(folder.glob("datasets/*/provenance.json"))
         if json.loads(path.read_text("utf-8"))["article"]["author"] == PLACEHOLDERS["author"]
     ]
-    pages = [*authors, *(["index.html"] if summary in _text_of(folder / "index.html") else [])]
+    home = unescape((folder / "index.html").read_text("utf-8", "replace"))
+    pages = [*authors, *(["index.html"] if summary in home else [])]
     if pages:
         raise ReportError(
             f"{folder}: {pages[0]} still says what a new article says of its author or in its "
             f"summary; write your own in its first lines, and run `{command('site')}`."
         )
-
-
-def _text_of(page):
-    return unescape(page.read_text("utf-8", "replace"))
 
 
 def _require_address(folder, wanted, domain):

@@ -152,7 +152,9 @@ class Handler(SimpleHTTPRequestHandler):
         hosts = self.headers.get_all("Host", [])
         # browsers read a backslash as a slash, and two slashes as another host
         path = self.path.startswith("/") and "\\" not in self.path
-        if not path or len(hosts) > 1 or (not hosts and self.is_new()) or self.says_more():
+        # HTTP/1.1 must say the host
+        nowhere = not hosts and self.request_version >= "HTTP/1.1"
+        if not path or nowhere or len(hosts) > 1 or self.says_more():
             self.send_error(HTTPStatus.BAD_REQUEST)
         elif hosts and not HOST.fullmatch(hosts[0].strip()):
             address = f"http://{HERE}:{self.server.server_address[1]}/"
@@ -190,10 +192,6 @@ class Handler(SimpleHTTPRequestHandler):
             self.send_header(name, value)
         super().end_headers()
 
-    def is_new(self) -> bool:
-        """Whether the request is HTTP/1.1, which must say the host."""
-        return self.request_version >= "HTTP/1.1"
-
     def do_GET(self):
         """A file, also while a build puts a new site in the place of the old one."""
         for _ in range(PATIENCE):
@@ -218,7 +216,8 @@ class Handler(SimpleHTTPRequestHandler):
         if not accepts or path.suffix not in COMPRESSED or size > LARGEST:
             return super().do_GET()
         kind = self.guess_type(str(path))
-        return self.send(self.compressed(path), kind, Content_Encoding="gzip")
+        content = _compressed(path, path.stat().st_mtime_ns)
+        return self.send(content, kind, Content_Encoding="gzip")
 
     def send(self, content: bytes, kind: str, status: int = HTTPStatus.OK, **headers: str) -> None:
         """Answer with content of a kind; headers: more of them, with _ for -."""
@@ -279,10 +278,6 @@ class Handler(SimpleHTTPRequestHandler):
             file.seek(min(part.start, size))
             for start in range(0, len(part), PIECE):
                 self.wfile.write(file.read(min(PIECE, len(part) - start)))
-
-    def compressed(self, path: Path) -> bytes:
-        """A file as it goes out."""
-        return _compressed(path, path.stat().st_mtime_ns)
 
     def missing(self) -> bytes | None:
         """The site's own page for what is missing; None if it has none."""

@@ -233,15 +233,11 @@ class _Reader(HTMLParser):
 
     def _on_meta(self, at):
         if at.get("http-equiv", "").lower() == NAME.lower():
-            return [POLICY, "\n", self._classic(self._first())]
+            about = {"name": f"{self.addresses.name}.html", "published": self.addresses.published}
+            return [POLICY, "\n", self._classic(f"window.bundled = {json.dumps(about)};")]
         if at.get("property", "").startswith("og:") or at.get("name", "").startswith("twitter:"):
             return []
         return [self.get_starttag_text()]
-
-    def _first(self):
-        """What the page says of itself before any other script runs."""
-        about = {"name": f"{self.addresses.name}.html", "published": self.addresses.published}
-        return f"window.bundled = {json.dumps(about)};"
 
     def _on_link(self, at):
         kind = at.get("rel", "").lower()
