@@ -213,6 +213,7 @@ ADDED = [
         '<a href="java\nscript:alert(1)">x</a>',
         r"href of <a> leads to java script:alert\(1\), which",
     ),
+    ('<img alt="" src="a/" srcset="lost.svg 1x">', r"index\.html: lost\.svg leads nowhere"),
     ("<p style=\"background: url('gone.svg')\">x</p>", r"index\.html: gone\.svg leads nowhere"),
     (POLICY, f"index\\.html: has 2 {NAME}s"),
 ]
