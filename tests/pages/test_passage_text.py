@@ -77,17 +77,16 @@ def as_read(tokens):
     ]
 
 
-def page_of(tokens):
-    return Read(
-        str(partial("_passage.html.j2", OWN, tokens=tokens, passage={"language": ""}, shaded=False))
-    )
+def html_of(tokens):
+    shown = {"tokens": tokens, "passage": {"language": ""}, "shaded": False}
+    return str(partial("_passage.html.j2", OWN, **shown))
 
 
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_passage_shows_its_text_once_and_a_target_for_every_token(name, size):
     tokens = as_read(tokens_of(TEXTS[name], size))
-    page = page_of(tokens)
+    page = Read(html_of(tokens))
     # a space that is a token is shown by a sign
     assert page.text.replace("␣", " ") == "<s>" + visible(TEXTS[name])
     assert len(page.tokens) == len(tokens)
@@ -108,22 +107,14 @@ def test_a_passage_shows_its_text_once_and_a_target_for_every_token(name, size):
     [("Hello שלום", None), ("שלום Hello", "rtl"), ("123 «من", "rtl"), ("山", None), ("?!", None)],
 )
 def test_a_passage_runs_as_its_first_letter_does(text, runs):
-    html = str(
-        partial(
-            "_passage.html.j2",
-            OWN,
-            tokens=as_read(tokens_of(text, 1)),
-            passage={"language": ""},
-            shaded=False,
-        )
-    )
+    html = html_of(as_read(tokens_of(text, 1)))
     assert (re.search(r'<div class="passage"[^>]* dir="(\w+)"', html) or [None, None])[1] == runs
 
 
 def test_what_gives_room_and_what_does_not():
     """Pictures and Chinese letters may stand apart; joined letters may not."""
     for text, apart in (("你", True), ("👩🏽", True), ("🇩🇪", True), ("हि", False), ("ب", False)):
-        [characters] = page_of(as_read(tokens_of(text, 1))).characters
+        [characters] = Read(html_of(as_read(tokens_of(text, 1)))).characters
         assert ("characters--apart" in characters["class"]) == apart
 
 

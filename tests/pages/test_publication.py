@@ -137,7 +137,11 @@ def test_the_command_starts_one_where_there_is_none_and_adds_an_article_inside(
     tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert report("new", "my-words").returncode == 0
+    assert report("new", "others", "--kind", "sweeep").returncode == 2
+    assert report("new", "my-words", "--kind", "sweep").returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["my-words"]
+    (study,) = read_studies(tmp_path / "my-words" / "templates" / "articles")
+    assert study.front_matter.kind == "sweep"
     monkeypatch.chdir(tmp_path / "my-words" / "figures")
     assert report("new", "second").returncode == 0
     articles = tmp_path / "my-words" / "templates" / "articles"
@@ -145,15 +149,6 @@ def test_the_command_starts_one_where_there_is_none_and_adds_an_article_inside(
         f"{ARTICLE}.md.j2",
         "second.md.j2",
     ]
-
-
-def test_the_article_of_a_new_publication_is_of_the_kind_that_was_asked_for(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert report("new", "my-words", "--kind", "sweep").returncode == 0
-    (study,) = read_studies(tmp_path / "my-words" / "templates" / "articles")
-    assert study.front_matter.kind == "sweep"
-    assert report("new", "others", "--kind", "sweeep").returncode == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["my-words"]
 
 
 def test_its_changes_to_the_theme_lie_over_ours_and_those_it_gave_up_are_gone(tmp_path):
