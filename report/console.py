@@ -43,7 +43,14 @@ class Terminal:
 
     def say_measured(self, article: str, datasets) -> None:
         """What happened to the datasets of a model, a `report.measuring.run.ModelDatasets`."""
-        self.say(f"{article}: {_happened(datasets)}")
+        from report.measuring.frozen import measured_with
+
+        key, frozen = datasets.folder.name, datasets.state == "frozen"
+        about = f"measured ({key}): {'; '.join(datasets.reasons)}"
+        if not datasets.ran:
+            how = f": {measured_with(datasets.folder)}" if frozen else ""
+            about = f"{NOT_MEASURED[datasets.state]} ({key}){how}"
+        self.say(f"{article}: {about}")
 
     @contextmanager
     def bars(self) -> Iterator[Callable[[str, int, int], None]]:
@@ -132,13 +139,3 @@ def as_typed(path: str | Path) -> Path:
     """A path as it is typed here: relative if it lies below the current folder."""
     path = Path(path).resolve()
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def _happened(datasets):
-    from report.measuring.frozen import measured_with
-
-    key = datasets.folder.name
-    if datasets.ran:
-        return f"measured ({key}): {'; '.join(datasets.reasons)}"
-    with_what = f": {measured_with(datasets.folder)}" if datasets.state == "frozen" else ""
-    return f"{NOT_MEASURED[datasets.state]} ({key}){with_what}"

@@ -86,8 +86,7 @@ def test_a_terminal_has_one_line_that_updates(shown):
 
 def test_nothing_is_shown_where_nothing_is_done(shown):
     assert "0/" not in shown([], terminal=True)
-    assert shown([], terminal=False) == ""
-    assert shown(STEPS, terminal=False) == ""
+    assert shown([], terminal=False) == shown(STEPS, terminal=False) == ""
 
 
 def test_paths_are_said_as_they_are_typed_here(tmp_path, monkeypatch):
@@ -137,7 +136,7 @@ def test_of_a_wrong_argument_no_secret_and_no_control_character_is_said(argument
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("part", ["a://", "://a@", "://?", "://a?", "a@", "'"])
+@pytest.mark.parametrize("part", ["a://", "://a@", "://a?", "a@", "'"])
 def test_a_text_of_many_addresses_is_said_in_linear_time(part):
     assert console.clean(part * 50_000)
 

@@ -259,10 +259,7 @@ def test_figures_of_an_article_have_plain_names(tmp_path, name):
 
 
 @pytest.mark.promise("article-names")
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [("a\nb", "a-b"), ("a\x1b[2J", "a-2j"), ("A b", "a-b"), ("a.b", "a-b"), ("é", "")],
-)
+@pytest.mark.parametrize(("name", "near"), [("a\nb", "a-b"), ("a\x1b[2J", "a-2j"), ("é", "")])
 def test_the_name_of_an_article_can_be_a_part_of_its_address(tmp_path, name, near):
     (tmp_path / f"{name}.md.j2").write_text(ARTICLE.format(cover="attention_map"))
     with pytest.raises(UsageError, match="cannot name an article") as raised:
@@ -406,7 +403,7 @@ def test_front_matter_and_datasets_have_an_end_too(tmp_path):
 
 
 @pytest.mark.promise("site-files")
-@pytest.mark.parametrize("target", ["index.html", "missing", "a", "."])
+@pytest.mark.parametrize("target", ["index.html", "missing", "a"])
 def test_a_built_site_holds_no_link(tmp_path, target):
     site = small_site.write(tmp_path / "site")
     (site / "a" / "b.html").symlink_to(target)

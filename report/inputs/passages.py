@@ -120,7 +120,8 @@ def read_text(path: Path, what: str = "passage file", advice: str = "") -> str:
 
 
 def split_front_matter(text: str, path: Path) -> tuple[dict, str]:
-    """The front matter (empty if there is none) and the stripped text after it.
+    """The front matter (empty if there is none; unknown keys are allowed) and the stripped text
+    after it.
 
     raises: ReportError if the front matter is not closed or not a YAML mapping
     """
@@ -133,28 +134,16 @@ def split_front_matter(text: str, path: Path) -> tuple[dict, str]:
             f"front matter of {path} is never closed; end it with a line {FENCE}, "
             f"or leave out the {FENCE} on its first line"
         )
-    fields = parse_front_matter("\n".join(lines[:closing]), path)
-    return fields, "\n".join(lines[closing + 1 :]).strip()
-
-
-def parse_front_matter(block: str, path: Path) -> dict:
-    """The YAML mapping in `block`; unknown keys are allowed.
-
-    raises: ReportError if it is not YAML or not a mapping
-    """
+    advice = "write lines like 'title: The Storm'"
     try:
-        fields = load(block)
+        fields = load("\n".join(lines[:closing])) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an impossible date
         line = getattr(getattr(error, "problem_mark", None), "line", None)
         where = "" if line is None else f" at line {line + 2}"  # counts from 1, after the fence
-        raise ReportError(
-            f"front matter of {path} is not valid YAML{where}; write lines like 'title: The Storm'"
-        ) from error
-    if not isinstance(fields or {}, dict):
-        raise ReportError(
-            f"front matter of {path} is not a list of fields; write lines like 'title: The Storm'"
-        )
-    return fields or {}
+        raise ReportError(f"front matter of {path} is not valid YAML{where}; {advice}") from error
+    if not isinstance(fields, dict):
+        raise ReportError(f"front matter of {path} is not a list of fields; {advice}")
+    return fields, "\n".join(lines[closing + 1 :]).strip()
 
 
 def field(fields: dict, key: str, path: Path) -> str:

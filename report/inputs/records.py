@@ -210,9 +210,8 @@ def delimiter_of(
     if given or stated:
         return given or stated[1], text
     widths = {sign: _widths(text, sign, whole) for sign in DELIMITERS}
-    fitting = {
-        sign: counts[0] for sign, counts in widths.items() if _even(counts) and counts[0] > 1
-    }
+    fitting = {sign: counts[0] for sign, counts in widths.items() if len({*counts}) == 1}
+    fitting = {sign: number for sign, number in fitting.items() if number > 1}
     if len(fitting) > 1:
         listed = " or ".join(f"{DELIMITERS[s]} ({n} columns)" for s, n in fitting.items())
         raise ValueError(f'its lines can be split at {listed}; say which: `delimiter: ";"`')
@@ -237,10 +236,6 @@ def _widths(text, delimiter, whole):
     except csv.Error:
         return []
     return counts if whole or len(counts) < 2 else counts[:-1]  # the last may go on
-
-
-def _even(widths):
-    return len(set(widths)) == 1
 
 
 def cells_of(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:

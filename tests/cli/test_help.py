@@ -33,7 +33,7 @@ def test_the_version_is_the_package_s():
 
 @pytest.mark.parametrize("arguments", [["sit"], ["site", "--modle", "x"], ["serve", "--port", "0"]])
 def test_what_is_no_command_or_option_ends_with_code_2_and_no_traceback(arguments):
-    done = report(*arguments, process=True)
+    done = report(*arguments)
     assert done.returncode == 2
     assert "Usage" in done.stderr
     assert "Traceback" not in done.stderr

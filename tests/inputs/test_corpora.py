@@ -87,7 +87,7 @@ def test_texts_are_read_one_by_one(tmp_path):
 def test_the_first_texts_and_without_some(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("a\nb\nc\nd\ne\n")
-    some = corpus(path, first=4, skip=[1, 4])
+    some = corpus(path, first=4, skip=[1])
     assert list(some) == [(0, "a"), (2, "c"), (3, "d")]
     assert (len(some), some.sha256) == (3, key.hashed(["a", "c", "d"]))
 
