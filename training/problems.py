@@ -21,19 +21,15 @@ SYSTEMS = (
 )
 
 
-def _words(text):
-    return text.split()
-
-
-NAMES = _words(
+NAMES = (
     "Anna Ben Clara David Emma Frank Grace Henry Ida Jack Kate Leo Mary Ned Olive Peter Rose Sam "
     "Tom Lucy"
-)
-THINGS = _words(
+).split()
+THINGS = (
     "apples pears eggs books stones shells buttons coins cakes candles flowers feathers nuts "
     "stamps marbles pencils cups hens sheep boats"
-)
-PLACES = _words("basket box bag cupboard cart garden drawer shed kitchen shop")
+).split()
+PLACES = "basket box bag cupboard cart garden drawer shed kitchen shop".split()
 
 
 def _bought(rng, n):
@@ -116,9 +112,7 @@ def prompt(rng: np.random.Generator, fillers: float = 0.2, problems: int = 8) ->
     """
     parts = [pick(rng, SYSTEMS)]
     if rng.random() < fillers:
-        parts.append(
-            pick(rng, ("/", ".", "-", "*", "=", "\n", "_", "#")) * int(rng.integers(8, 90))
-        )
+        parts.append(pick(rng, "/.-*=\n_#") * int(rng.integers(8, 90)))
     for _ in range(problems):
         question, answer = problem(rng)
         parts.append(f"Question: {question}\nAnswer: {answer}")

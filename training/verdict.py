@@ -12,19 +12,8 @@ def verdicts(result: dict[str, Any]) -> list[dict[str, Any]]:
     held-out part has never been measured; the loss is then not judged.
     """
     limits, held_out = result["limits"], result["held_out"]
-    rows = []
-    if held_out:
-        limit = held_out["trigram_loss"] - limits["below_trigram"]
-        rows.append(
-            verdict(
-                "validation loss, nats per token",
-                f"{held_out['validation_loss']:.3f}",
-                f"< {limit:.3f} (trigram {held_out['trigram_loss']:.3f})",
-                held_out["validation_loss"] < limit,
-            )
-        )
     where, part = ("held-out book", held_out) if held_out else ("corpus", result["corpus"])
-    measured = {
+    heads = {
         "first_token": (f"largest target is the first token, {where}", part["first_token"]),
         "previous_token": (
             f"largest target is the previous token, {where}",
@@ -32,21 +21,25 @@ def verdicts(result: dict[str, Any]) -> list[dict[str, Any]]:
         ),
         "induction": ("induction, mean probability", result["induction"]),
     }
-    for key, (name, best) in measured.items():
-        rows.append(
-            verdict(
-                name,
-                f"{best['value']:.3f} (L{best['layer']}H{best['head']})",
-                f">= {limits[key]:.3f}",
-                best["value"] >= limits[key],
-            )
-        )
-    return rows
-
-
-def verdict(name: str, measured: str, wanted: str, accepted: bool) -> dict[str, Any]:
-    """One row of the table."""
-    return {"name": name, "measured": measured, "wanted": wanted, "accepted": bool(accepted)}
+    rows = [
+        {
+            "name": name,
+            "measured": f"{best['value']:.3f} (L{best['layer']}H{best['head']})",
+            "wanted": f">= {limits[key]:.3f}",
+            "accepted": bool(best["value"] >= limits[key]),
+        }
+        for key, (name, best) in heads.items()
+    ]
+    if not held_out:
+        return rows
+    limit = held_out["trigram_loss"] - limits["below_trigram"]
+    loss = {
+        "name": "validation loss, nats per token",
+        "measured": f"{held_out['validation_loss']:.3f}",
+        "wanted": f"< {limit:.3f} (trigram {held_out['trigram_loss']:.3f})",
+        "accepted": bool(held_out["validation_loss"] < limit),
+    }
+    return [loss, *rows]
 
 
 def verdict_table(result: dict[str, Any]) -> str:

@@ -68,7 +68,8 @@ def _mistake(problem, loc):
         of = f" of {owner}" if owner else ""
         return f"unknown key {quoted(key)}{of}; {_hint(key, model)}"
     if problem["type"] == "missing":
-        return f"the key {key!r} is missing from {_incomplete(loc)}; add it."
+        part = f"the {INSIDE[loc[0]][1]}" if owner else "the front matter"
+        return f"the key {key!r} is missing from {part}; add it."
     return f"{_named(loc, owner)}: {_reason(problem)}"
 
 
@@ -81,12 +82,6 @@ def _owner(loc: Sequence[str | int]) -> tuple[type[BaseModel], str]:
         return FrontMatter, ""
     model, part = INSIDE[loc[0]]
     return model, f"{'a' if part in ('condition', 'prompt') else 'the'} {part}"
-
-
-def _incomplete(loc):
-    """The words for what lacks a key."""
-    _, owner = _owner(loc)
-    return f"the {INSIDE[loc[0]][1]}" if owner else "the front matter"
 
 
 def _hint(key, model):
@@ -337,10 +332,13 @@ def _others(names):
 
 
 def _from_project(values, root):
-    """The values of front matter, with whole paths for files of the publication at `root`."""
+    """The values of front matter, with whole paths for files of the publication at `root`.
+
+    A name of a table is one of a data set that ships, even if a file has that name too.
+    """
     return {
         key: _file(_from_publication(key, value, root), root)
-        if key in FILES and not _names_data_set(key, value)
+        if key in FILES and (key != "table" or str(value).lower().endswith(ROW_ENDINGS))
         else value
         for key, value in values.items()
     }
@@ -381,11 +379,6 @@ def _from_publication(key, value, root):
         return next((name for name in names if (root / name).is_file()), value)
     except OSError:  # the name is too long, for instance
         return value
-
-
-def _names_data_set(key, value):
-    """Whether a value is the name of a data set that ships, even if a file has that name too."""
-    return key == "table" and not str(value).lower().endswith(ROW_ENDINGS)
 
 
 def _file(value, root):
