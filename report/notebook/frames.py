@@ -110,19 +110,12 @@ class Measurements(Mapping):
                 | {"current_token": current, "target_token": target}
                 | {name: matrix[current, target] for name, matrix in values.items()}
             )
-        joined = _joined(cells)
-        texts = {
-            "current_token": "current_text",
-            "target_token": "target_text",
-        }
-        columns = {}
-        for name, values in joined.items():
-            columns[name] = values
-            if name in texts:
-                columns[texts[name]] = self._texts(values)
-            if name == "target_token":
-                columns["distance"] = joined["current_token"] - values
-        return _frame(columns)
+        columns = _joined(cells)
+        about = {name: columns.pop(name) for name in ("layer", "head")}
+        current, target = columns.pop("current_token"), columns.pop("target_token")
+        about |= {"current_token": current, "current_text": self._texts(current)}
+        about |= {"target_token": target, "target_text": self._texts(target)}
+        return _frame(about | {"distance": current - target} | columns)
 
     @functools.cached_property
     def updates(self) -> "pandas.DataFrame":
@@ -231,10 +224,8 @@ def _tokens_of_table(data):
     rows = [(text.name, token) for text in data.renderings.values() for token in text.tokens]
     fields = ("id", "text", "label", "special", "role", "row", "column")
     columns = {name: [getattr(token, name) for _, token in rows] for name in fields}
-    return {
-        "rendering": [n for n, _ in rows],
-        "token": [token.index for _, token in rows],
-    } | columns
+    places = {"rendering": [n for n, _ in rows], "token": [token.index for _, token in rows]}
+    return places | columns
 
 
 def _tokens_of_conditions(data):
