@@ -76,14 +76,6 @@ def test_models_of_one_family_share_nothing_and_depend_on_the_seed_only():
     assert same.config.num_hidden_layers == families.tiny("llama").config.num_hidden_layers == 3
 
 
-def test_a_loaded_tiny_model_is_like_one_from_a_folder():
-    loaded = families.loaded("gemma3/multimodal", seed=3)
-    assert torch.equal(logits(loaded.model), logits(families.tiny("gemma3/multimodal", seed=3)))
-    assert loaded.measured_layers == loaded.identity["num_hidden_layers"] == 3
-    assert loaded.identity["context"] is None
-    assert loaded.identity["vocabulary"] == 99
-
-
 def test_a_variant_changes_the_config_of_its_family():
     assert families.variants("bloom") == ["bloom"]
     assert families.tiny("llama/yarn-rope").config.rope_parameters["rope_type"] == "yarn"

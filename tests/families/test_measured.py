@@ -54,26 +54,6 @@ def test_statistics_and_targets_follow_from_the_probabilities(name):
                 assert abs(difference_sum(statistics)[layer, head] - difference) <= UNIT
 
 
-@pytest.mark.parametrize("name", ["gemma2", "glm4", "olmo2"])
-def test_a_norm_after_the_attention_gives_raw_updates_too(name):
-    measured = measure_passage(families.loaded(name), IDS)
-    assert measured.raw_magnitude.shape == measured.magnitude.shape
-    assert np.abs(measured.raw_magnitude / measured.magnitude - 1).mean() > 0.1
-    assert np.abs(measured.raw_alignment - measured.alignment).max() > 0.01
-
-
-def test_without_such_a_norm_there_is_one_kind_of_update():
-    measured = measure_passage(families.loaded("llama"), IDS)
-    assert measured.magnitude.min() > 0
-    assert measured.raw_magnitude is measured.raw_alignment is None
-
-
-def test_scores_alone_give_probabilities_and_updates():
-    measured = measure_passage(families.loaded("gptj"), IDS)
-    assert [term.name for term in measured.terms(0, 0)] == ["score"]
-    assert measured.magnitude.min() > 0
-
-
 def test_a_token_without_an_embedding_is_named_as_what_it_is():
     loaded = families.loaded("llama")
     measure_passage(loaded, IDS)  # checks the model while it is whole

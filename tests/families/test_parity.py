@@ -57,9 +57,47 @@ def off(name):
     return {what for what, value in verify.differences(name).items() if not value <= most}
 
 
-def test_a_term_that_is_wrong_is_noticed(monkeypatch, unchecked):
-    monkeypatch.setattr(decomposition, "content", larger(decomposition.content))
-    assert {"terms", "scores", "split"} <= off("llama/default")
+def without_multipliers(structure):
+    def changed(model):
+        parts = structure(model)
+        for part in parts:
+            part.residual_multiplier = 1.0
+        return parts
+
+    return changed
+
+
+def with_another_length(measure_passage):
+    def changed(*args, **options):
+        passage = measure_passage(*args, **options)
+        passage.alignment[1][2, 5] += 1e-9
+        return passage
+
+    return changed
+
+
+# A model, what is changed and how, and what is off then; the last two are off in nothing else.
+FAULTS = [
+    ("llama/default", decomposition, "content", larger, {"terms", "scores", "split"}),
+    ("falcon/alibi", verify, "streaming_attention", larger, {"updates", "added", "output"}),
+    (
+        "mistral",
+        Visible,
+        "of_mask",
+        lambda _: staticmethod(lambda mask: Visible.causal(len(mask))),
+        {"prob.", "terms", "output"},
+    ),
+    ("granite", verify, "structure", without_multipliers, {"added"}),
+    ("gemma2", LayerStructure, "norm_weight", lambda _: lambda part: torch.ones(64), {"lengths"}),
+    ("bert/encoder", verify, "measure_passage", with_another_length, {"lengths"}),
+]
+
+
+@pytest.mark.parametrize(("name", "place", "changed", "change", "expected"), FAULTS)
+def test_a_fault_is_noticed(name, place, changed, change, expected, monkeypatch, unchecked):
+    monkeypatch.setattr(place, changed, change(getattr(place, changed)))
+    wrong = off(name)
+    assert expected == wrong if expected == {"lengths"} else expected <= wrong
 
 
 def test_a_split_that_is_wrong_but_adds_up_is_noticed(monkeypatch, unchecked):
@@ -71,47 +109,6 @@ def test_a_split_that_is_wrong_but_adds_up_is_noticed(monkeypatch, unchecked):
     monkeypatch.setattr(decomposition, "content", moved)
     monkeypatch.setattr(decomposition, "bias", lambda factors: (1 - 1e-9) * bias(factors))
     assert off("qwen2/default") == {"split"}
-
-
-def test_a_kernel_that_is_wrong_is_noticed(monkeypatch, unchecked):
-    monkeypatch.setattr(verify, "streaming_attention", larger(verify.streaming_attention))
-    assert {"updates", "added", "output"} <= off("falcon/alibi")
-
-
-def test_a_window_that_is_lost_is_noticed(monkeypatch, unchecked):
-    def all_before(mask):
-        return Visible.causal(len(mask))
-
-    monkeypatch.setattr(Visible, "of_mask", staticmethod(all_before))
-    assert {"prob.", "terms", "output"} <= off("mistral")
-
-
-def test_a_norm_that_is_left_out_is_noticed(monkeypatch, unchecked):
-    monkeypatch.setattr(LayerStructure, "norm_weight", lambda part: torch.ones(64))
-    assert off("gemma2") == {"lengths"}
-
-
-def test_a_multiplier_that_is_left_out_is_noticed(monkeypatch, unchecked):
-    def without(model):
-        parts = structure(model)
-        for part in parts:
-            part.residual_multiplier = 1.0
-        return parts
-
-    monkeypatch.setattr(verify, "structure", without)
-    assert "added" in off("granite")
-
-
-def test_lengths_that_are_wrong_are_noticed(monkeypatch, unchecked):
-    measure_passage = verify.measure_passage
-
-    def wrong(*args, **options):
-        passage = measure_passage(*args, **options)
-        passage.alignment[1][2, 5] += 1e-9
-        return passage
-
-    monkeypatch.setattr(verify, "measure_passage", wrong)
-    assert off("bert/encoder") == {"lengths"}
 
 
 def test_nan_is_noticed():
@@ -186,19 +183,6 @@ def test_the_command_says_what_is_measured_and_by_which_route(monkeypatch, capsy
     assert told["falcon/rotary-new-decoder"] == "own forward content, position"
     assert "No bias (its queries have no bias): falcon/alibi-no-bias" in out
     assert max(map(len, out.splitlines())) <= overview.WIDTH
-
-
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("gemma2", "interface   content, position                     yes   effective no"),
-        ("gpt_oss", "interface   content, bias, position, row constant yes   raw       yes"),
-        ("gptj", "softmax     score                                 yes   raw       no"),
-        ("gpt2/default", "interface   content and position, bias            yes   raw       no"),
-    ],
-)
-def test_a_line_says_what_the_run_has_shown(name, told):
-    assert f"{name:25} {told}" in list(overview.overview(name))
 
 
 def test_a_family_without_attention_says_why(monkeypatch, capsys):

@@ -126,21 +126,13 @@ def test_a_notebook_takes_it(project, falcon_folder, monkeypatch, tmp_path):
     assert isinstance(figure("heads", measured, measure=NAME), altair.TopLevelMixin)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("def rows(", "two_back.py, line 1"),
-        ('"""What."""\ndef rows(attention): return attention.probability', "must return a tensor"),
-        ('"""What."""\ndef rows(attention): return 1 / 0', "two_back.py, line 2"),
-    ],
-)
-def test_what_is_wrong_with_it_is_one_sentence(project, falcon_folder, text, said):
-    write_measure(project, text)
+def test_what_is_wrong_with_it_is_one_sentence(project, falcon_folder):
+    write_measure(project, '"""What."""\ndef rows(attention): return 1 / 0')
     read = ("--model", falcon_folder, "--passage", project / "passage.md")
     done = report("measure", "--project", project, *read)
     write_measure(project)
     assert done.returncode == 1
-    assert said in " ".join(done.stderr.split())
+    assert "two_back.py, line 2" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 
 

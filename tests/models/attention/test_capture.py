@@ -6,7 +6,6 @@ from transformers import AttentionInterface
 
 from report import families
 from report.errors import ReportError
-from report.measurements import decomposition
 from report.measurements.decomposition import Scores
 from report.models.attention.capture import attached
 from report.models.attention.modes import run_base
@@ -99,34 +98,6 @@ def test_a_forward_that_another_library_put_on_the_instance_survives(tokens):
     with attached(model, DenseRecorder()):
         run_base(model, tokens)
     assert module.forward is before
-
-
-def test_updates_hear_what_enters_and_leaves(model, tokens):
-    heard = {}
-
-    class Hearing(DenseRecorder):
-        def updates(self, layer, hidden_state, context, attention_output):
-            heard[layer] = hidden_state, context, attention_output
-
-    recorder = Hearing()
-    entering = []
-    hook = structure(model)[1].module.register_forward_pre_hook(
-        lambda _, args, kwargs: entering.append(args[0] if args else kwargs["hidden_states"]),
-        with_kwargs=True,
-    )
-    with attached(model, recorder):
-        run_base(model, tokens)
-    hook.remove()
-    assert sorted(heard) == list(range(len(structure(model))))
-    hidden_state, context, attention_output = heard[1]
-    assert torch.equal(hidden_state, entering[0][0])
-    part, factors, value = structure(model)[1], recorder.factors[1], recorder.values[1]
-    if value is not None:  # where the model computes its own context, nobody else knows it
-        expected = decomposition.probability(factors)
-        expected = expected @ value.repeat_interleave(part.heads // len(value), 0)
-        torch.testing.assert_close(context, expected)
-    joined = context.transpose(0, 1).flatten(1)
-    torch.testing.assert_close(part.output_projection(joined), attention_output)
 
 
 def test_only_the_layers_asked_for_are_measured(model, tokens):

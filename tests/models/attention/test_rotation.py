@@ -182,17 +182,6 @@ def test_where_more_follows_the_rotation_the_module_is_called_again():
     torch.testing.assert_close(factors.unrotated_query, expected)
 
 
-def test_both_ways_agree_where_both_are_right(monkeypatch):
-    beside = recorded(families.tiny("gemma3/text"))
-    monkeypatch.setattr(rotation, "unrotated_beside", lambda factors, rotated: None)
-    model = families.tiny("gemma3/text")
-    again = recorded(model)
-    assert structure(model)[0].learned.rotation == "again"
-    for one, other in zip(beside, again, strict=True):
-        torch.testing.assert_close(one.unrotated_query, other.unrotated_query)
-        torch.testing.assert_close(one.unrotated_key, other.unrotated_key)
-
-
 def test_a_cheap_way_that_is_wrong_is_not_taken(monkeypatch):
     """Twice the truth is alike for all tokens too."""
     right = recorded(families.tiny("llama/default"))

@@ -5,7 +5,6 @@ import torch
 
 from report import families
 from report.errors import ReportError
-from report.measurements.updates import HeadUpdate
 from report.models.attention import updates as module
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
@@ -59,20 +58,6 @@ def test_a_layer_is_factorised_once_and_again_when_its_weights_change(monkeypatc
     updates(part, 1, *arguments)
     assert len(made) == 6
     assert loaded.structure[1] is part
-
-
-def test_no_weight_is_kept_alive_by_what_is_kept():
-    """Where layers are read one at a time, their memory is used again."""
-    _, part, arguments = of_layer("gpt2")
-    updates(part, 1, *arguments)
-    _, kept = module._TRIANGLES[part]
-    weight = part.output_projection.weight
-    assert all(
-        one.untyped_storage().data_ptr() != weight.untyped_storage().data_ptr()
-        for one in kept
-        if one is not None
-    )
-    assert not isinstance(kept, HeadUpdate)
 
 
 def test_not_a_number_names_layer_and_head():

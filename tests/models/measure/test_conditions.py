@@ -12,7 +12,6 @@ from report.measurements.precision import summed_by, tolerance
 from report.measurements.received import REDUCTIONS
 from report.models.attention.capture import attached
 from report.models.attention.running import Run
-from report.models.load.load import load_model
 from report.models.measure.conditions import measure_conditions, recorders_of
 from report.models.text.segments import SegmentedText, segmented
 from tests.inputs.filled import with_filler
@@ -164,19 +163,6 @@ def test_the_line_without_the_filler_is_over_the_same_tokens_in_any_script(loade
             assert texts[0].segment[position] == text.segment[place]
         left = set(range(len(text.token_ids))) - set(statistics.positions)
         assert left == set(text.span("filler"))
-
-
-@pytest.mark.parametrize("options", [{"layers": 2}, {"layer_by_layer": True}])
-def test_a_model_in_part_is_measured_as_the_whole(falcon_folder, options):
-    prompts = [prompt(question) for question in QUESTIONS]
-    whole = measure_conditions(load_model(falcon_folder), prompts)
-    part = measure_conditions(load_model(falcon_folder, **options), prompts)
-    layers = options.get("layers", 3)
-    for one, other in zip(whole, part, strict=True):
-        np.testing.assert_array_equal(one.received.mean[:, :layers], other.received.mean)
-        if one.compared is not None:
-            np.testing.assert_array_equal(one.compared.mean[:, :, :layers], other.compared.mean)
-        assert one.positions == other.positions
 
 
 @pytest.mark.usefixtures("double")

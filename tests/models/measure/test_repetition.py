@@ -16,7 +16,6 @@ from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
 from report.models.load.load import load_model
 from report.models.measure.loss import mean_loss, predicts, text_loss
-from report.models.measure.passage import measure_corpus
 from report.models.measure.repetition import SEQUENCES, repetition, span
 from tests.close import require_close
 from tests.models.checkpoints import save
@@ -143,20 +142,6 @@ def test_losses_are_over_the_same_tokens_said_first_said_again_and_said_once(fou
             expected = np.mean([-logits[place - 1, ids[place]].item() for place in places])
             require_loss(eager, loss[seed], expected, logits)
         assert [repeated[place] for place in range(2, 65)] == list(repeated[66:129])
-
-
-def test_previous_tokens_of_a_corpus_are_those_of_transformers(loaded, run, rounding):
-    """But for rows whose two largest probabilities are equal up to rounding, nearly none."""
-    texts = [[0, *np.random.default_rng(n).integers(1, 320, 20 + n).tolist()] for n in range(3)]
-    hits, undecided = 0, 0
-    for text in texts:
-        attentions = run(text)[0][:, :, 1:]
-        hits = hits + (attentions.argmax(-1) == np.arange(len(text) - 1)).sum(-1)
-        second, first = np.moveaxis(np.sort(attentions, -1)[..., -2:], -1, 0)
-        undecided = undecided + (first - second <= 2 * rounding).sum(-1)
-    statistics = measure_corpus(loaded, texts)
-    assert undecided.sum() < 0.01 * statistics.rows * undecided.size
-    assert (np.abs(statistics.mean("previous_token") * statistics.rows - hits) <= undecided).all()
 
 
 def test_the_loss_of_texts_is_that_of_transformers(loaded, eager):
