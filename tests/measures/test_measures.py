@@ -28,10 +28,11 @@ TEXT = [
     " cat",
     " sat",
     "...",
+    "...",  # the token after the last one was before is this one itself
 ]
 LENGTH, HEADS, LAYERS = len(TEXT), 3, 2
 IDS = [TEXT.index(text) for text in TEXT]
-MARKS, ENDS = {3, 6, 12}, {7}
+MARKS, ENDS = {3, 6, 12, 13}, {7}
 KINDS = {
     "decoder": (lambda i: 0, lambda i: i, 0),
     "window": (lambda i: max(0, i - 3), lambda i: i, 0),

@@ -118,6 +118,11 @@ def characters(letters, *words):
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 
+def raw(token):
+    """The bytes that a token of ours says."""
+    return bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
+
+
 def _train(tokenizer, trainer, size, special, **options):
     options |= {"vocab_size": size, "special_tokens": special, "show_progress": False}
     tokenizer.train_from_iterator(SENTENCES, trainer(**options))

@@ -30,7 +30,7 @@ def together(text):
     """What the tokens of each cell, name and delimiter say together, in order."""
     found = []
     for token, place in zip(text.tokens, text.places, strict=True):
-        raw = bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
+        raw = kinds.raw(token)
         if found and found[-1][0] == place:
             found[-1][1] += raw
         else:

@@ -28,10 +28,6 @@ def read(kind, text):
     return tokenize(loaded, text).tokens
 
 
-def raw(token):
-    return bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
-
-
 def pieces(tokens):
     """What is shown, in order: [the text of the parts, or of a token alone; its tokens]."""
     found = []
@@ -48,7 +44,7 @@ def check(tokens, text):
     """The parts are numbered, and are what their character is; all together are the text."""
     shown = b""
     for of, group in pieces(tokens):
-        said = b"".join(map(raw, group))
+        said = b"".join(map(kinds.raw, group))
         assert of is None or of.encode() == said
         assert len(group) <= MOST
         for number, token in enumerate(group, 1):

@@ -145,10 +145,7 @@ def test_every_token_in_a_template_has_its_segment(texts, condition):
 def _bytes(text, name):
     tokens = [token for token, segment in enumerate(text.segment) if segment == name]
     assert tokens == [*text.span(name)], "a segment is not torn apart"
-    parts = [text.tokens[token] for token in tokens]
-    return b"".join(
-        bytes.fromhex(p["bytes"]) if "bytes" in p else p["text"].encode() for p in parts
-    )
+    return b"".join(kinds.raw(text.tokens[token]) for token in tokens)
 
 
 def test_a_filler_pushes_nothing_else_away(texts):

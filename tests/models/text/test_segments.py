@@ -38,8 +38,7 @@ def condition(*texts, names=("system", "filler", "question")):
 def covered(text, name):
     """The text of a segment's tokens, put together again."""
     tokens = [text.tokens[token] for token in text.span(name)]
-    raw = [bytes.fromhex(p["bytes"]) if "bytes" in p else p["text"].encode() for p in tokens]
-    return b"".join(raw).decode()
+    return b"".join(map(kinds.raw, tokens)).decode()
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -38,12 +38,7 @@ def with_tokenizer(tokenizer, context=512):
 
 def joined(tokens):
     """The text that the tokens give back."""
-    raw = [
-        bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
-        for token in tokens
-        if not token["special"]
-    ]
-    return b"".join(raw).decode()
+    return b"".join(kinds.raw(token) for token in tokens if not token["special"]).decode()
 
 
 def shown(tokenizer, text):
