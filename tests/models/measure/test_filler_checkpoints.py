@@ -6,21 +6,15 @@ random.
 """
 
 import json
-from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
 from report import families
-from report.inputs.prompts import prompts
-from report.inputs.specs import ConditionSpec
-from report.kinds.conditions import measure as kind
 from report.models.find import hub, known, names
-from report.models.find.weights import INDEX, first_layers
+from report.models.find.weights import first_layers
 from report.models.load.load import load_model
-from report.models.measure.conditions import measure_conditions
 from tests.models import tiny_tokenizers
 from tests.models.hub_server import Repository, hub_in_place
 
@@ -131,54 +125,6 @@ def whole(tmp_path_factory):
     """dict of the real models' names to folders with everything."""
     root = tmp_path_factory.mktemp("whole")
     return {name: checkpoint(name, root / name.split("/")[1]) for name in REAL}
-
-
-@pytest.fixture(scope="module")
-def part(whole, tmp_path_factory):
-    """The same with the weight files of three layers only; the index still lists all of them."""
-    root, found = tmp_path_factory.mktemp("part"), {}
-    for name, folder in whole.items():
-        index = json.loads((folder / INDEX).read_text())["weight_map"]
-        needed = {index[tensor] for tensor in first_layers(list(index), 3)}
-        assert 3 <= len(needed) < len(set(index.values())) - 3
-        copy = root / folder.name
-        copy.mkdir()
-        for path in folder.iterdir():
-            if path.suffix != ".safetensors" or path.name in needed:
-                (copy / path.name).write_bytes(path.read_bytes())
-        found[name] = copy
-    return found
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_reading_a_part_says_so_and_is_the_whole_model_in_every_bit(name, whole, part):
-    loaded = load_model(part[name], layers=3)
-    assert loaded.partial is not None
-    plain = load_model(whole[name])
-    plain.identity["layers_measured"] = 3
-    specs = ConditionSpec(name="none"), ConditionSpec(name="filler", before="question", times=9)
-    read = prompts("arithmetic")
-    inputs = kind.Inputs(replace(read, questions=read.questions[:2]), specs)
-    found = [measure_conditions(each, kind.conditions(each, inputs)) for each in (loaded, plain)]
-    for one, two in zip(*found, strict=True):
-        np.testing.assert_array_equal(one.received.mean, two.received.mean)
-        if one.compared is not None:
-            np.testing.assert_array_equal(one.compared.mean, two.compared.mean)
-
-
-def test_what_sets_each_apart_is_there(whole):
-    """A rotation that is scaled, biases, norms on queries, windows: or this would test less."""
-    loaded = {name.split("/")[1]: load_model(folder).model for name, folder in whole.items()}
-    llama, qwen, gemma = loaded.values()
-    assert llama.config.rope_parameters["rope_type"] == "llama3"
-    assert llama.config.rope_parameters["rope_theta"] == 500000
-    assert qwen.model.layers[0].self_attn.k_proj.bias.abs().max() > 0.1
-    text = gemma.config
-    assert text.model_type == "gemma3_text"
-    assert text.layer_types == ["sliding_attention"] * 5 + ["full_attention", "sliding_attention"]
-    assert text.sliding_window == 32
-    assert text.rope_parameters["full_attention"]["rope_type"] == "linear"
-    assert hasattr(gemma.model.layers[0].self_attn, "q_norm")
 
 
 def test_they_come_from_the_hub_s_cache_where_the_first_layers_are_there(
