@@ -100,7 +100,7 @@ def value_biases(
 
     recorder = RowRecorder([0])
     contexts = {index: (part.output_projection, "in") for index, part in enumerate(parts)}
-    hooks = [one.attention.register_forward_pre_hook(nothing, with_kwargs=True) for one in parts]
+    hooks = [part.attention.register_forward_pre_hook(nothing, with_kwargs=True) for part in parts]
     with hooked(hooks), attached(model, recorder), kept(contexts, len(token_ids), [0]) as found:
         logits_of(model, token_ids)
     biases = []

@@ -157,7 +157,7 @@ class _Passes:
                 modules.append(module)
 
         leaves = [module for module in self.outside if not list(module.children())]
-        with hooked([one.register_forward_hook(look, with_kwargs=True) for one in leaves]):
+        with hooked([each.register_forward_hook(look, with_kwargs=True) for each in leaves]):
             return self._run(), tuple(modules)
 
     def at(self, modules, times):
