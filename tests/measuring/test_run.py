@@ -126,11 +126,14 @@ def test_the_manifest_says_where_the_numbers_are_from(datasets, study, falcon_fo
         assert facts["bytes"] == (folder / name).stat().st_size
 
 
-def test_forced_measurements_are_equal_byte_for_byte(datasets):
+@pytest.mark.parametrize("layer_by_layer", [False, True])
+def test_forced_measurements_are_equal_byte_for_byte(datasets, asked, layer_by_layer):
     first, _, _ = datasets()
-    before = contents(first)
-    again, ran, _ = datasets(force=True)
+    before, said = contents(first), []
+    study = asked(layer_by_layer=layer_by_layer)
+    again, ran, _ = datasets(study, force=True, announce=said.append)
     assert (again, ran) == (first, True)
+    assert ("one layer in memory at a time" in said[0]) == layer_by_layer
     assert without_date(contents(again)) == without_date(before)
 
 
@@ -183,17 +186,6 @@ def test_how_a_model_is_measured_is_done_and_recorded(datasets, asked):
         f"{PASSAGE} --layers 0-1 --dtype bfloat16 --device cpu --alibi-factor 2.0"
     )
     assert sorted(path.name for path in (folder / "attention").iterdir()) == ["0", "1"]
-
-
-def test_one_layer_in_memory_at_a_time_gives_the_same_bytes(datasets, asked):
-    folder, _, _ = datasets()
-    before = contents(folder)
-    said = []
-    study = asked(layer_by_layer=True)
-    again, ran, _ = datasets(study, force=True, announce=said.append)
-    assert (again, ran) == (folder, True)
-    assert "one layer in memory at a time" in said[0]
-    assert without_date(contents(again)) == without_date(before)
 
 
 def test_the_same_layers_said_otherwise_are_not_measured_again(datasets, asked):

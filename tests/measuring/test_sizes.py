@@ -1,4 +1,4 @@
-"""Layers beyond a model are told before anything is read of its weights."""
+"""Layers of models that have fewer: refused before weights are read, or the whole model taken."""
 
 import json
 
@@ -6,7 +6,8 @@ import pytest
 from huggingface_hub import constants
 
 from report.errors import ReportError
-from report.measuring import run
+from report.measuring import plan, run
+from report.measuring.settings import measuring_settings
 from report.models.find import hub, weights
 from report.models.find.names import Source
 from report.models.find.sizes import Size, size_of
@@ -29,11 +30,12 @@ def asked(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("layers", ["0-8", "9", "400"])
+@pytest.mark.parametrize("layers", ["0-8", "400"])
 @pytest.mark.parametrize(
     ("models", "told"),
     [
         ("model: falcon-8x8", "model 'falcon-8x8' has 8 layers"),
+        ("model: qwen2-5x28", "model 'qwen2-5x28' has 5 layers"),
         ("models: [falcon-8x8, qwen2-5x28]", "the models have at most 8 layers"),
     ],
 )
@@ -44,6 +46,24 @@ def test_layers_beyond_a_model_are_told_before_any_is_measured(
     study = asked(f"{models}\nlayers: {layers}")
     with pytest.raises(ReportError, match=rf"a\.md\.j2, line 7: {told}"):
         run.datasets(study, Project(tmp_path), lambda *_: None)
+
+
+@pytest.mark.parametrize(("layers", "measured"), [(4, [4, 4]), (5, [5, None]), (6, [6, None])])
+def test_of_several_models_one_that_has_no_more_is_measured_whole(
+    asked, tmp_path, layers, measured
+):
+    study = asked(
+        f"models: [falcon-8x8, qwen2-5x28]\nlayers: {layers}\npassage: the-lamp-on-the-hill"
+    )
+    chosen = plan.plans(study, Project(tmp_path), run.read(study), ask=False)
+    assert [each.settings["layers"] for each in chosen] == measured
+
+
+def test_what_is_not_known_of_a_model_that_is_gone_counts_as_it_was_measured(asked):
+    wanted = asked("models: [falcon-8x8, qwen2-5x28]\nlayers: 6").front_matter
+    for before, expected in ((None, 6), ({"layers": 6}, 6), ({"layers": None}, None)):
+        settings = measuring_settings(wanted, Source("gone", "folder"), before)
+        assert settings["layers"] == expected
 
 
 def test_the_largest_of_an_article_is_known_before(asked, tmp_path):

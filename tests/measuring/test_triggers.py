@@ -301,6 +301,8 @@ READ = {
         (ARTICLE, 'text: "/"', 'text: "-"'),
         ["condition 'filler' changed"],
     ),
+    "a label": (CONDITIONS, (ARTICLE, "Nothing", "None"), ["condition 'none' changed"]),
+    "a seed": (CONDITIONS, (ARTICLE, "label: Slashes", "seed: 2"), ["condition 'filler' changed"]),
     "a cell": (TABLE, ("rows.csv", "Bob", "Eve"), ["the table changed"]),
     "the columns": (TABLE, (ARTICLE, "[name, age]", "[name]"), ["the table changed"]),
     "a prompt": (PREDICTION, (ARTICLE, "Ann lit", "Bob lit"), ["the prompts changed"]),

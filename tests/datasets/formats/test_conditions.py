@@ -38,41 +38,30 @@ def test_what_positions_receive_comes_back(found, layer, head):
             assert np.isfinite(error[:-1]).all()
 
 
-def test_effects_come_back_row_by_row(found):
-    decoded = columnar.decode(store.check(conditions.encode_effects(found), "test"))
-    heads, layers = decoded["effects"], decoded["layers"]
-    assert len(heads["condition"]) == 2 * LAYERS * HEADS
-    assert len(layers["condition"]) == 2 * LAYERS
-    assert set(heads["condition"]) == set(layers["condition"]) == {"filler"}
-    spread, of_layers = found[1].compared, found[1].of_layers
-    for place, name in enumerate(measured.COMPARED):
-        for row, rows in enumerate(measured.OVER_ROWS):
-            for layer, head in np.ndindex(LAYERS, HEADS):
-                (at,) = np.flatnonzero(
-                    (heads["rows"] == rows) & (heads["layer"] == layer) & (heads["head"] == head)
-                )
-                where = place, row, layer, head
-                for column, values in (
-                    (name, spread.mean),
-                    (f"{name}_error", spread.standard_error),
-                ):
-                    expected = values[where]
-                    np.testing.assert_allclose(
-                        heads[column][at], expected, atol=EFFECT_STEP / 2 + 1e-12, equal_nan=True
-                    )
-            for layer in range(LAYERS):
-                (at,) = np.flatnonzero((layers["rows"] == rows) & (layers["layer"] == layer))
-                np.testing.assert_allclose(
-                    [layers[name][at], layers[f"{name}_error"][at]],
-                    [
-                        of_layers.mean[place, row, layer],
-                        of_layers.standard_error[place, row, layer],
-                    ],
-                    atol=EFFECT_STEP / 2 + 1e-12,
-                    equal_nan=True,
-                )
-    unknown = (heads["layer"] == 0) & (heads["head"] == 1) & (heads["rows"] == "mean")
-    assert np.isnan(heads["affine_error"]).tolist() == unknown.tolist()
+@pytest.mark.parametrize(
+    ("table", "spread", "places"),
+    [("effects", "compared", ("layer", "head")), ("layers", "of_layers", ("layer",))],
+)
+def test_effects_come_back_row_by_row(found, table, spread, places):
+    columns = columnar.decode(store.check(conditions.encode_effects(found), "test"))[table]
+    spread = getattr(found[1], spread)
+    rows = {
+        (
+            measured.OVER_ROWS.index(columns["rows"][n]),
+            *(int(columns[name][n]) for name in places),
+        ): n
+        for n in range(len(columns["rows"]))
+    }
+    assert rows.keys() == {*np.ndindex(spread.mean.shape[1:])}
+    assert set(columns["condition"]) == {"filler"}
+    for at, n in rows.items():
+        for place, name in enumerate(measured.COMPARED):
+            np.testing.assert_allclose(
+                [columns[name][n], columns[f"{name}_error"][n]],
+                [spread.mean[place, *at], spread.standard_error[place, *at]],
+                atol=EFFECT_STEP / 2 + 1e-12,
+                equal_nan=True,
+            )
 
 
 def test_a_layer_is_the_mean_of_its_heads_and_its_spread_that_of_their_means(found):

@@ -84,27 +84,3 @@ def test_a_line_with_the_filler_cut_out_lies_over_the_tokens_without_it(study):
     assert np.isnan(cut[2])  # a merge changed it
     assert cut[:2].tolist() == values[:2].tolist()
     assert cut[3:].tolist() == values[5:].tolist()
-
-
-def test_lines_and_effects_are_what_was_measured(study):
-    for seed, model in enumerate(study.models):
-        plain, filled = measured.conditions(3, seed)
-        for layer, head in np.ndindex(2, 3):
-            lines = model.received(layer, head)
-            for each in (plain, filled):
-                expected = each.received.mean[1, layer, head]
-                np.testing.assert_allclose(lines[each.name]["last"][0], expected, atol=1.1e-5)
-        effects = model.effects
-        at = (effects["layer"] == 1) & (effects["head"] == 0) & (effects["rows"] == "last")
-        expected = filled.compared.mean[0, 1, 1, 0]
-        assert effects["lambda"][at] == pytest.approx(expected, abs=6e-5)
-        layers = model.layer_effects
-        at = (layers["layer"] == 1) & (layers["rows"] == "mean")
-        expected = filled.of_layers.mean[1, 0, 1]
-        assert layers["total_variation"][at] == pytest.approx(expected, abs=6e-5)
-
-
-def test_a_missing_file_is_told(study):
-    (study.models[0].path / "received" / "0" / "1.json").unlink()
-    with pytest.raises(ReportError, match=r"1\.json: no such dataset; run `make site`"):
-        study.models[0].received(0, 1)

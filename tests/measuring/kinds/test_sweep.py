@@ -128,15 +128,15 @@ def test_a_corpus_that_no_model_can_read_is_refused(root, monkeypatch):
         measured(root)
 
 
-def test_an_article_is_of_one_kind(root):
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("table: cars", "says `table` and `sweep`; say one of them"),
+        ("passage: a.txt", "says `passage`, which an article about a sweep"),
+    ],
+)
+def test_a_sweep_reads_no_text_of_its_own(root, line, said):
     article = root / "templates" / "articles" / "small.md.j2"
-    article.write_text(article.read_text().replace("sweep: true", "sweep: true\ntable: cars"))
-    with pytest.raises(ReportError, match="says `table` and `sweep`; say one of them"):
-        study(root)
-
-
-def test_a_sweep_reads_no_passage(root):
-    article = root / "templates" / "articles" / "small.md.j2"
-    article.write_text(article.read_text().replace("sweep: true", "sweep: true\npassage: a.txt"))
-    with pytest.raises(ReportError, match="says `passage`, which an article about a sweep"):
+    article.write_text(article.read_text().replace("sweep: true", f"sweep: true\n{line}"))
+    with pytest.raises(ReportError, match=said):
         study(root)
