@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import statistics
 from types import SimpleNamespace
 
@@ -13,7 +14,10 @@ from report.errors import ReportError
 from report.figures.parts import received_numbers
 from report.kinds.conditions.findings import Findings, Value
 from report.pages.filters import percent_spread, spread
+from report.study.study import read_study
+from tests import made_answers, rendered
 from tests import made_conditions as made
+from tests.commands import ROOT
 
 MODELS = (
     {"name": "one", "seed": 1, "taken": [0.2, 0.4, 0.5]},
@@ -335,3 +339,46 @@ def test_slashes_are_counted_and_not_the_end_of_their_line(data):
         model = SimpleNamespace(condition=lambda name, other=other: other)
         found = Findings(SimpleNamespace(models=[model])).slashes("filler")
         assert found == max(0, expected - 2)
+
+
+TEMPLATE = ROOT / "templates" / "articles" / "filler-tokens.md.j2"
+
+
+def test_numbers_of_the_article_are_those_of_the_data(data, tmp_path, monkeypatch):
+    """Of the layers' table, and of answers."""
+    rendered.words_only(monkeypatch)
+    answers = made_answers.write(tmp_path / "answers", name="m0")
+    study = read_study(TEMPLATE, models=[each["name"] for each in MODELS])
+    text = rendered.plain(rendered.text_of(study, data.with_apart([answers]), tmp_path))
+    row = next(line for line in text.split("\n") if line.startswith("| 0 |"))
+    for cell, model in zip(row.split("|")[2:4], data.models, strict=True):
+        effects = model.layer_effects
+        at = (effects["condition"] == "filler") & (effects["rows"] == "mean")
+        value = 1 - effects["lambda"][at & (effects["layer"] == 0)][0]
+        number = re.search(r"[\d.]+", cell)[0]
+        rounded = 0.51 * 10.0 ** -len(number.partition(".")[2])
+        assert float(number) == pytest.approx(100 * value, abs=rounded)
+    model = made_answers.model(tmp_path / "again")
+    rows = re.findall(r"^ *\| .* \| (\d+) \| (\S+) nats .* \| (\S+) percentage", text, re.MULTILINE)
+    assert len(rows) == len(model.cells)
+    for (tokens, log, hits), cell in zip(rows, model.cells, strict=True):
+        assert int(tokens) == cell.tokens
+        for shown, measure, scale in ((log, "log_probability", 1), (hits, "right", 100)):
+            value = scale * model.difference(measure, cell.name, cell.tokens).value
+            assert float(shown.replace("−", "-")) == pytest.approx(value, rel=0.06, abs=1e-4)
+    right = 100 * model.mean("right").value
+    assert f"answers {right:.1f}\u00a0% of the questions right" in text
+
+
+def test_only_the_study_s_own_numbers_are_typed():
+    """No digit in the prose but layers, panels, and the table of what the study reported."""
+    allowed = (
+        r"arXiv 2510\.01032|abs/2510\.01032|\(2021\)|[Ll]ayers?(?: |&nbsp;|\\u00a0)[01]\b"
+        r"|95 % bootstrap|clearly above 0|1&nbsp;−&nbsp;(?:λ|\*\*)|sum to 1|count(?:s)? from [01]"
+        r"|head 20 is L0H19|L0H|be 0 in"
+    )
+    for path in TEMPLATE.with_name("filler-tokens").glob("*.md.j2"):
+        if path.name != "reported.md.j2":
+            text = re.sub(r"\{[{%#].*?[#%}]\}", "", path.read_text("utf-8"), flags=re.DOTALL)
+            text = re.sub(allowed, "", text)
+            assert not re.findall(r"\d", text), (path.name, re.findall(r".{20}\d.{20}", text))

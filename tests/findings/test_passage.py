@@ -12,6 +12,7 @@ from report.datasets.formats.attention import PLACED
 from report.errors import ReportError
 from report.figures.parts.heads import Head, head_label
 from report.kinds.passage.findings import FEWEST_POINTS, Findings
+from report.pages.article import figure_for
 from tests.figures import hand_made
 
 LAYERS, HEADS, LENGTH = hand_made.LAYERS, hand_made.HEADS, hand_made.LENGTH
@@ -432,3 +433,23 @@ def test_a_kind_of_target_that_does_not_occur_is_not_compared(data, monkeypatch,
     fresh = Findings(data)
     monkeypatch.setattr(data, "updates", lambda layer: {"points": columns}, raising=False)
     assert fresh.first_token_updates == fresh.first_token_updates_of_heads == []
+
+
+def test_titles_and_captions_of_two_models_tell_them_apart_and_share_what_is_alike(tmp_path):
+    same, data = (
+        hand_made.several(tmp_path / kind, (kind, "alibi_bias"), ("rotary 0", "alibi_bias 1"))
+        for kind in ("alibi_bias", "rotary")
+    )
+    figure = figure_for("bias_vs_position", data)
+    assert figure.title(same) == "Bias vs ALiBi"
+    titles = ["Content vs rotary position (rotary 0)", "Bias vs ALiBi (alibi_bias 1)"]
+    assert figure.title(data) == "; ".join(titles)
+    shared = "A point is a current token and its target of one rank: "
+    caption = figure_for("attention_breakdown", data).caption(data)
+    assert caption.startswith(shared)
+    assert caption.count(shared) == 1
+    for name in ("rotary 0", "alibi_bias 1"):
+        assert f"Of {name}: Its place says" in caption
+    apart = figure.caption(data)
+    assert apart.startswith("A line is what one term adds to the score of a target. ")
+    assert "Of rotary 0: It is shown at each distance" in apart

@@ -10,9 +10,10 @@ from report.kinds.passage import findings as passage
 from report.kinds.passage.predicted import Both, PredictedFindings
 from report.study.study import read_study
 from tests import made_prediction, rendered
+from tests.commands import ROOT
 from tests.figures import hand_made
-from tests.findings.test_prose import TEMPLATE
 
+TEMPLATE = ROOT / "templates" / "articles" / "attention-focus-plots.md.j2"
 HEADING = "## Does it matter where a head looks?"
 
 

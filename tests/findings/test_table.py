@@ -1,0 +1,142 @@
+"""Every number that an article about a table may quote, against plain loops; and hostile cells."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.datasets.formats.token_classes import CLASSES
+from report.kinds.table.findings import TableFindings
+from report.study.study import read_study
+from report.text import number
+from tests import rendered
+from tests.commands import ROOT
+from tests.figures import hand_table
+from tests.findings.test_articles import given, strong
+from tests.rendered import plain
+
+TEMPLATE = ROOT / "templates" / "articles" / "reading-a-table.md.j2"
+
+
+@pytest.fixture
+def data(tmp_path):
+    return hand_table.study(tmp_path / "a", "content")
+
+
+@pytest.fixture
+def page(data, tmp_path, monkeypatch):
+    """A function that gives the article about the data, as it is by then."""
+    rendered.words_only(monkeypatch)
+    return lambda: rendered.text_of(read_study(TEMPLATE), data, tmp_path)
+
+
+def test_hostile_cells_stay_text(page, data):
+    text = page()
+    for token in data.first.tokens:
+        if token.role == "value" and "<" in token.text:
+            assert f">{html.escape(token.label, quote=False)}" in text
+    assert "<b>a</b>" not in text
+    assert "</script>" not in text
+    assert "{{x}}" not in plain(text).split("| Head |")[0].replace("{{x}}|", "")
+    for line in re.findall(r'<div class="passage passage--table".*?</div>', text, re.DOTALL):
+        assert "\n" not in line  # a blank line would end the raw HTML
+
+
+def test_repetition_is_what_a_plain_loop_finds(data):
+    find, ids = TableFindings(data), [token.id for token in data.tokens]
+    names = list(CLASSES)
+    expected = {"copies": 0.0, "followers": 0.0}
+    even = {"copies": 0.0, "followers": 0.0}
+    column = {"copies": 0.0, "followers": 0.0, "whole": 0.0}
+    probability = data.attention(1, 2).probability
+    for i in data.current:
+        for j in range(i + 1):
+            kinds = {
+                "copies": j < i and ids[j] == ids[i],
+                "followers": j > 0 and ids[j - 1] == ids[i],
+            }
+            above = names[data.classes[i, j]] == "same_column"
+            column["whole"] += above / (i + 1)
+            for name, is_one in kinds.items():
+                expected[name] += probability[i, j] * is_one / len(data.current)
+                even[name] += is_one / (i + 1) / len(data.current)
+                column[name] += (is_one and above) / (i + 1)
+    for name in ("copies", "followers"):
+        assert find.repetition[name][1, 2] == pytest.approx(expected[name])
+        assert find.even_repetition[name] == pytest.approx(even[name])
+        assert find.even_part(name) == pytest.approx(column[name] / column["whole"])
+        assert (find.repetition[f"same_column_{name}"] <= find.repetition[name] + 1e-12).all()
+    assert max(expected.values()) > 0
+
+
+def test_columns_of_a_head_add_up_to_its_class(data):
+    find = TableFindings(data)
+    head = find.strongest("same_column")
+    columns = find.columns(head)
+    weights = [
+        sum(data.first.tokens[i].column == number for i in data.current)
+        for number in range(len(columns))
+    ]
+    mean = np.average([each.share for each in columns], weights=weights)
+    assert mean == pytest.approx(head.value, abs=1e-3)
+    even = np.average([each.even for each in columns], weights=weights)
+    assert even == pytest.approx(find.even("same_column"), abs=1e-4)
+
+
+def test_heads_that_prefer_a_class_are_those_beyond_one_and_a_half_times(data):
+    find = TableFindings(data)
+    for name in data.renderings:
+        values, even = data.shares("same_column", name), find.even("same_column", name)
+        np.testing.assert_array_equal(find.prefers("same_column", name), values >= 1.5 * even)
+    everywhere = {(head.layer, head.head) for head in find.readers()}
+    each = [
+        set(zip(*find.prefers("same_column", n).nonzero(), strict=True)) for n in data.renderings
+    ]
+    assert everywhere == {(int(a), int(b)) for a, b in set.intersection(*each)}
+    values = [head.value for head in find.readers()]
+    assert values == sorted(values, reverse=True)
+
+
+def test_heads_that_read_the_column_are_listed_in_every_way_to_write_the_table(page, data):
+    given(data, {"same_column": 0.7, "other_cells": 0.1})
+    find = TableFindings(data)
+    rows = re.findall(r"^ *\| (L\dH\d) \|((?:[^|]*× \|){3})$", page(), re.M)
+    assert [label for label, _ in rows] == [each.head.label for each in find.reading]
+    label, cells = rows[0]
+    csv, json, _ = (cell.replace("\u00a0", " ") for cell in cells.strip("|").split("|"))
+    assert csv == f" 70 %, {number(0.7 / find.even('same_column'))}× "
+    share = find.shares("same_column", "json")[int(label[1]), int(label[3])]
+    assert json.startswith(f" {100 * share:.0f} %, ")
+
+
+def test_what_all_ways_to_write_the_table_share_is_that_of_the_least(page, data):
+    find = TableFindings(strong(data))
+    heads = find.readers()
+    assert len(heads) == data.layers * data.heads
+    least = min(0.6 / find.even("same_column", name) for name in ("json", "sentences"))
+    assert find.least_times("same_column", heads) == pytest.approx(least)
+    assert f"at least {number(least)} times uniform attention." in plain(page())
+
+
+def test_numbers_of_the_page_are_those_of_the_files(page, data):
+    text = page()
+    find = TableFindings(data)
+    top = find.strongest("delimiter")
+    row = re.search(r"^\| delimiters \|(.*)\|$", text, re.M)[1].replace("\u00a0", " ")
+    mean, even, times, largest, head = (cell.strip() for cell in row.split("|"))
+    values = store.read(data.path / "class_shares.json")["tables"]["heads"]["columns"]
+    here = [
+        (p * values["probability"]["step"], e * values["even"]["step"])
+        for p, e, target, rendering in zip(
+            *(values[n]["values"] for n in ("probability", "even", "target", "rendering")),
+            strict=True,
+        )
+        if (target, rendering) == ("delimiter", "csv")
+    ]
+    given_mean, even_mean = np.mean(here, 0)
+    assert mean == f"{100 * given_mean:.1f} %"
+    assert even == f"{100 * even_mean:.1f} %"
+    assert float(times) == pytest.approx(given_mean / even_mean, rel=0.05)
+    assert (largest, head) == (f"{100 * max(p for p, _ in here):.1f} %", top.label)
