@@ -5,13 +5,10 @@ from tests.test_layers import PACKAGE
 
 TO_DO = {
     "datasets/formats",
-    "datasets/verify",
-    "datasets/write",
     "effects",
     "figures",
     "figures/build",
     "figures/parts",
-    "kinds",
     "kinds/conditions",
     "kinds/passage",
     "kinds/prediction",

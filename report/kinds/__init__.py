@@ -46,8 +46,8 @@ def folders_of_kinds() -> list[Path]:
 
 def file_of(kind: str, name: str) -> Path | None:
     """A file in the folder of a kind, by its name; None if there is none."""
-    found = (folder / kind / name for folder in folders_of_kinds())
-    return next((path for path in found if path.is_file()), None)
+    paths = (folder / kind / name for folder in folders_of_kinds())
+    return next((path for path in paths if path.is_file()), None)
 
 
 @functools.cache
@@ -55,8 +55,8 @@ def questions() -> dict[str, Question]:
     """What every kind of article declares, by its name: the folders that have a question."""
     paths = [path for folder in folders_of_kinds() for path in folder.glob("*/question.py")]
     names = {path.parent.name for path in paths}
-    found = {name: import_module(f"report.kinds.{name}.question").QUESTION for name in names}
-    return dict(sorted(found.items(), key=lambda item: item[1].place))
+    each = {name: import_module(f"report.kinds.{name}.question").QUESTION for name in names}
+    return dict(sorted(each.items(), key=lambda item: item[1].place))
 
 
 def owner(name: str) -> str:

@@ -58,13 +58,13 @@ def verify_received(received: dict, texts: dict, terms: Iterable[str]) -> None:
     for condition in texts["conditions"]:
         counts = np.asarray(condition["counts"])
         for name, (mean, error) in decoded[condition["name"]].items():
-            said = f"{where}, {condition['name']!r}, {name}"
+            what = f"{where}, {condition['name']!r}, {name}"
             if not ((mean >= 0) & (mean <= 1)).all():
-                raise ReportError(f"{said}: a mean of probabilities is not between 0 and 1")
+                raise ReportError(f"{what}: a mean of probabilities is not between 0 and 1")
             if (np.isnan(error) != (counts == 1)).any():
-                raise ReportError(f"{said}: errors are not of the positions of several prompts")
+                raise ReportError(f"{what}: errors are not of the positions of several prompts")
             if name != "mean":
-                _verify_sum(said, mean, counts, received["step"], sink=bool(SINK & set(terms)))
+                _verify_sum(what, mean, counts, received["step"], sink=bool(SINK & set(terms)))
 
 
 def decoded_received(
@@ -86,8 +86,8 @@ def decoded_received(
             raise ReportError(f"{where}, {condition['name']!r}: has {', '.join(reductions)}")
         for name, (mean, _) in reductions.items():
             if len(mean) != number:
-                said = f"{where}, {condition['name']!r}, {name}"
-                raise ReportError(f"{said}: {len(mean)} values, not {number}")
+                what = f"{where}, {condition['name']!r}, {name}"
+                raise ReportError(f"{what}: {len(mean)} values, not {number}")
     return decoded
 
 
@@ -112,7 +112,7 @@ def verify_effects(effects: dict, texts: dict, layers: int, heads: int) -> None:
                 raise ReportError(f"table {name!r}: {share} is not between 0 and 1")
 
 
-def _verify_sum(said, mean, counts, step, sink):
+def _verify_sum(what, mean, counts, step, sink):
     """Stop unless the probabilities of a row sum to 1, or to at most 1 where there is a sink.
 
     mean: [position] over the prompts that have it; weighting each by the number of those prompts
@@ -121,4 +121,4 @@ def _verify_sum(said, mean, counts, step, sink):
     total = (mean * counts).sum() / counts[0]
     off = step * (counts.sum() / counts[0]) + 1e-4  # each was rounded
     if total > 1 + off or (total < 1 - off and not sink):
-        raise ReportError(f"{said}: probabilities sum to {total:.4f}, not 1")
+        raise ReportError(f"{what}: probabilities sum to {total:.4f}, not 1")

@@ -43,8 +43,8 @@ def _jobs(measurement: PassageMeasurement, layer: int) -> list[_Job]:
     if turned is None:
         return [_Job(layer, [head], None) for head in range(number)]
     size = len(factors.query) // len(factors.key)
-    some = [range(n, min(n + size, number)) for n in range(0, number, size)]
-    return [_Job(layer, heads, key_head, turned) for key_head, heads in enumerate(some)]
+    shared = [range(n, min(n + size, number)) for n in range(0, number, size)]
+    return [_Job(layer, heads, key_head, turned) for key_head, heads in enumerate(shared)]
 
 
 def rotation(factors) -> Rotation | None:
@@ -71,22 +71,22 @@ def group_of(
     turned: Rotation,
 ) -> Group:
     """Some heads that share a key head, to be written; turned: the rotation of the layer."""
-    factors, some = measurement.factors[layer], slice(heads[0], heads[-1] + 1)
+    factors, group = measurement.factors[layer], slice(heads[0], heads[-1] + 1)
     query_bias, key_bias = _array(factors.query_bias), _array(factors.key_bias)
     turns = factors.unrotated_query is not None
     plain = ("unrotated_query", "unrotated_key") if turns else ("query", "key")
     queries, keys = (_array(getattr(factors, name)) for name in plain)
-    queries, keys = queries[some], keys[key_head]
+    queries, keys = queries[group], keys[key_head]
     scale = np.float32(factors.scale)
     if query_bias is not None:
-        query_bias = query_bias[some]
+        query_bias = query_bias[group]
         queries = queries.astype(float) - query_bias[:, None]  # large ones lose digits in float32
     if key_bias is not None:
         key_bias = key_bias[key_head]
         keys = keys.astype(float) - key_bias
     placed = {}
     if factors.query_place is not None:
-        placed["query_place"] = scale * _array(factors.query_place)[some]
+        placed["query_place"] = scale * _array(factors.query_place)[group]
         placed["key_place"] = _array(factors.key_place)[key_head]
     return Group(
         layer=layer,
@@ -95,15 +95,15 @@ def group_of(
         rotation=turned,
         queries=scale * queries,
         keys=keys,
-        rotated_queries=scale * _array(factors.query)[some],
+        rotated_queries=scale * _array(factors.query)[group],
         rotated_keys=_array(factors.key)[key_head],
         query_bias=None if query_bias is None else scale * query_bias,
         key_bias=key_bias,
         with_row_constant=factors.softcap is not None or factors.sink is not None,
-        largest_targets=measurement.largest_targets[layer, some],
-        marker_count=measurement.marker_count[layer, some],
+        largest_targets=measurement.largest_targets[layer, group],
+        marker_count=measurement.marker_count[layer, group],
         softmaxes=[_softmax(measurement, layer, head) for head in heads],
-        alibi=None if factors.position is None else _array(factors.position)[some],
+        alibi=None if factors.position is None else _array(factors.position)[group],
         plain="mixed" if factors.mixed else "content",
         **placed,
     )
@@ -144,7 +144,7 @@ class Written:
     """Of each layer."""
 
 
-def written(measurement: PassageMeasurement, most: int) -> Written:
+def to_send(measurement: PassageMeasurement, most: int) -> Written:
     """What `write_attention` writes, to be sent to another machine: a tenth of the factors.
 
     most: processes
@@ -180,16 +180,16 @@ def write_attention(
     enough = layers * heads * length**2 >= CELLS_OF_A_START
     number = min(processes.number(memory), most or len(planned)) if enough else 1
     jobs = (partial(_arguments, files.path, measurement, job) for job in planned)
-    of_layers, written = [], {}
+    of_layers, by_name = [], {}
     with processes.calls(write_heads, jobs, min(number, len(planned))) as done:
         for job, (facts, fields) in zip(planned, done, strict=True):
-            written |= facts
+            by_name |= facts
             if job.heads[-1] == heads - 1:
                 of_layers.append(fields)
                 if progress:
                     progress(job.layer + 1, layers)
     # the heads first, whose sizes tell what a reader fetches at a step
-    files.files |= dict(sorted(written.items(), key=lambda item: item[0].startswith("keys/")))
+    files.files |= dict(sorted(by_name.items(), key=lambda item: item[0].startswith("keys/")))
     return of_layers
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from report import measures
 from report.datasets.formats import fields, head_statistics, updates
 from report.datasets.formats import passage as of_tokens
-from report.datasets.write.attention import attention_datasets, write_attention, written
+from report.datasets.write.attention import attention_datasets, to_send, write_attention
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import corpora, rows
@@ -239,8 +239,8 @@ def tally_of(dataset: dict) -> Tally:
 
 
 def sent(own: OfPassage, most: int) -> OfPassage:
-    """The per-model part as it is sent: `attention.written` in place of factors."""
-    measurement = replace(own.measurement, factors=written(own.measurement, most))
+    """The per-model part as it is sent: `attention.to_send` in place of factors."""
+    measurement = replace(own.measurement, factors=to_send(own.measurement, most))
     return replace(own, measurement=measurement)
 
 

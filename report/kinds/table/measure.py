@@ -13,7 +13,7 @@ from report.datasets.formats import passage as of_tokens
 from report.datasets.formats import renderings as of_renderings
 from report.datasets.formats.passage import token_label
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
-from report.datasets.write.attention import attention_datasets, write_attention, written
+from report.datasets.write.attention import attention_datasets, to_send, write_attention
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import tables
@@ -176,9 +176,9 @@ def _say_over_edges(model, texts, announce):
 
 
 def sent(own: tuple[Measured, dict], most: int) -> tuple[Measured, dict]:
-    """The per-model part as it is sent: `attention.written` in place of factors."""
+    """The per-model part as it is sent: `attention.to_send` in place of factors."""
     measured, facts = own
-    factors = written(measured.measurement, most)
+    factors = to_send(measured.measurement, most)
     return replace(measured, measurement=replace(measured.measurement, factors=factors)), facts
 
 

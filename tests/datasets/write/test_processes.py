@@ -68,7 +68,7 @@ def test_two_processes_write_what_one_writes(measurement, tmp_path, monkeypatch)
 
 def test_what_another_machine_writes_is_what_this_one_writes(measurement, tmp_path):
     files, fields, _ = written(tmp_path / "here", measurement)
-    sent = replace(measurement, factors=attention.written(measurement, 1))
+    sent = replace(measurement, factors=attention.to_send(measurement, 1))
     sent = pickle.loads(pickle.dumps(sent))
     assert written(tmp_path / "sent", sent)[:2] == (files, fields)
     assert contents(tmp_path / "sent") == contents(tmp_path / "here")
