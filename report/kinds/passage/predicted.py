@@ -9,9 +9,6 @@ import numpy as np
 from report.figures.parts.heads import Head, largest
 from report.kinds.prediction.data import PredictionData
 
-AT = 0.25
-"""A head is named as one that adds much, or is missed much, from this part of the largest on."""
-
 
 @dataclass(frozen=True)
 class Both:
