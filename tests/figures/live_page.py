@@ -106,13 +106,13 @@ def write(site, data, names=ORDER):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
     article = ArticleFigures(HAND, data)
     article.announced = list(names)
-    body = article.passage() if "attention_map" in names else ""
+    body = str(article.passage()) if "attention_map" in names else ""
     if "table_attention_map" in names:
         template = environment().get_template("_table_text.html.j2")
         body = template.render(text=data.first, data=data, can_shade=article.can_shade)
     for name in names:
         panels = {"data": hand_conditions.panels(data, name)} if name in GRIDS else {}
-        body += article.figure(name, **panels)
+        body += str(article.figure(name, **panels))  # Markup would escape what stands before it
     folder = site / "figures" / "hand"
     for placed in article.placed:
         for panel in (*placed.panels, *placed.variants):
