@@ -158,9 +158,11 @@ def measure(
 @app.command()
 @with_options
 def why(options: Options, study: Only = None, root: Root = None):
-    """Say what would be measured, and because of which change; runs no model."""
+    """Say what would be measured, and because of which change, and what an article says that its
+    datasets do not bear out; runs no model."""
     from report.measuring.plan import left_out, plans
     from report.measuring.run import read, say_read
+    from report.pipeline import failing_claims
     from report.study.study import read_studies
 
     where = project(root)
@@ -170,12 +172,15 @@ def why(options: Options, study: Only = None, root: Root = None):
     for article in articles:
         inputs = read(article)
         say_read(article, inputs, say)
-        for plan in plans(article, where, inputs, ask=False):
+        planned = plans(article, where, inputs, ask=False)
+        for plan in planned:
             if plan.state == "measure":
                 what = f"would be measured: {'; '.join(plan.reasons)}"
             else:
                 what = NOT_MEASURED[plan.state]
             typer.echo(clean(f"{article.name}, {plan.model}: {what}"))
+        for sentence in failing_claims(article, where, planned):
+            typer.echo(clean(sentence))
 
 
 @app.command()

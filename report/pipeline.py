@@ -30,7 +30,7 @@ from typer import Typer
 from report.console import Terminal, as_typed
 from report.datasets.read.study import open_study
 from report.measuring import run as measuring
-from report.measuring.plan import left_out
+from report.measuring.plan import Plan, known_plans, left_out
 from report.pages.assets import write_assets, write_theme
 from report.pages.bibliography import FILE as BIBLIOGRAPHY
 from report.pages.bibliography import uncited
@@ -38,11 +38,12 @@ from report.pages.drawn import Drawn, stamps
 from report.pages.feed import write_feed
 from report.pages.gallery import write_gallery
 from report.pages.lists import remove_departed, render_lists
+from report.pages.new import stands_in
 from report.pages.page import Page, Site
 from report.pages.prose import check_prose
 from report.pages.publication import placeholders
 from report.pages.reference.write import write_reference
-from report.pages.render import render_article
+from report.pages.render import failing, names_of, render_article
 from report.pages.share_card import write_cards
 from report.project import Project
 from report.site.address import read_site, require_own_files
@@ -152,6 +153,20 @@ def measure(
     return all_found
 
 
+def failing_claims(study: Study, project: Project, planned: list[Plan]) -> list[str]:
+    """What an article says that its datasets do not bear out, a sentence a claim; runs no model.
+
+    planned: the plans of its models; [] where one of them is still to be measured
+    """
+    if any(plan.state == "measure" for plan in planned):
+        return []
+    front, part = study.front_matter, study.apart
+    others = known_plans(part, project, measuring.read(part)) if part else []
+    apart = [plan.folder for plan in others if plan.state != "measure"]
+    folders = [plan.folder for plan in planned]
+    return failing(study, open_study(folders, front.labels, apart, front.noun))
+
+
 def draw(
     studies: list[Study],
     all_found: list[list[measuring.ModelDatasets]],
@@ -170,6 +185,9 @@ def draw(
         _opened(drawn[study.name], study, datasets, others)
         for study, datasets, others in zip(studies, all_found, apart, strict=True)
     ]
+    for study, data in zip(studies, opened, strict=True):
+        if sentence := stands_in(study, names_of(data)):
+            terminal.say(sentence)
     pages = []
     with terminal.bars() as show:
         show("Writing pages", 0, len(studies))

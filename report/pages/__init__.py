@@ -3,6 +3,7 @@
 render.py        an article becomes a page: its template is filled in; a page for each figure alone
 article.py       what an article found, and its figures; placed.py a figure at its place
 prose.py         checks an article before a model runs, by its templates as they are parsed
+claims.py        sentences with what must hold of the data for them
 sentences.py     what there is to see at each state of a figure, in files beside the page
 templates.py     the language of templates, filters.py its filters, glossary.py its words
 citations.py     what an article cites, of works.py in bibliography.py: `references.bib`

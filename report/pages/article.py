@@ -13,7 +13,7 @@ from report.figures.build.find import HEADS, figure_named, figure_names, figure_
 from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
-from report.pages import sentences
+from report.pages import claims, sentences
 from report.pages.citations import Citations
 from report.pages.drawn import Drawn
 from report.pages.glossary import term
@@ -50,13 +50,16 @@ class ArticleFigures:
         """What the article found, in a sentence or two; see `finding`."""
         self.cover_name = ""
         """The figure that stands for the article, if not that of its front matter; see `cover`."""
+        self.failed: list[str] = []
+        """Claims that do not hold, a sentence each."""
         self.explained: dict[str, int] = {}
         """Lines of captions -> number of the figure that said them first."""
 
     @property
     def functions(self) -> dict[str, Callable]:
         """What templates may call: dict of name to function."""
-        return {name: getattr(self, name) for name in FUNCTIONS}
+        named = {name: getattr(self, name) for name in FUNCTIONS}
+        return named | {claims.FAILED: self.claim_fails}
 
     def can_draw(self, name: str, data: Data = None, measure: str | None = None) -> bool:
         """`{% if can_draw("attention_breakdown") %}`: whether this model has what it shows."""
@@ -170,18 +173,24 @@ class ArticleFigures:
         """
         return self.citations.cite(keys, text)
 
-    def finding(self, picture: Markup | str = "", *, caller: Callable[[], str]) -> str:
+    def finding(
+        self, picture: Markup | str = "", beside: Markup | str = "", *, caller: Callable[[], str]
+    ) -> str:
         """`{% call finding(figure("attention_map")) %}…{% endcall %}`: what the article found, in a
         sentence or two, and the figure that shows it.
 
         The first sentence answers the article's question. It stands in bold above the figure, and
         on the home page; the others stand below. They are plain text.
 
+        beside: what stands beside the figure, where there is room: `passage()`
+
         raises: ReportError if it is called twice
         """
         if self.conclusion:
             raise ReportError("finding() is called twice; an article says once what it found.")
         self.conclusion = re.sub("[ \\n]+", " ", caller()).strip()
+        if picture and beside:
+            picture = Markup('<div class="opening">\n{}\n{}\n</div>').format(picture, beside)
         return opening(self.conclusion, str(picture))
 
     def cover(self, name: str) -> str:
@@ -199,6 +208,16 @@ class ArticleFigures:
         self.cover_name = name
         return ""
 
+    def claim_fails(
+        self, place: str, sentence: str, condition: str, values: dict[str, object]
+    ) -> str:
+        """What `{% claim %}` calls where the data do not bear out a sentence; see `claims.failure`.
+
+        returns: ""
+        """
+        self.failed.append(claims.failure(place, sentence, condition, values))
+        return ""
+
     def live(self, text: str) -> Markup:
         """`{{ live("Move the sliders.") }}`: a text that is true only where figures can be used.
 
@@ -206,10 +225,19 @@ class ArticleFigures:
         """
         return Markup('<span class="live-only">{}</span>').format(text)
 
-    def passage(self) -> Markup:
-        """`{{ passage() }}`: the tokens of the passage, each with index and id on hover."""
+    def passage(self, opens: int | None = None) -> Markup:
+        """`{{ passage() }}`: the tokens of the passage, each with index and id on hover.
+
+        opens: the place of the token that the text is shaded from until a reader points at one
+        raises: ReportError for a place that the passage has not
+        """
         read = self.data.models[0] if has_several(self.data) else self.data
+        if opens is not None and not 0 <= opens < len(read.tokens):
+            raise ReportError(
+                f"passage(opens={opens}): the passage has the tokens 0 to {len(read.tokens) - 1}."
+            )
         about = {"tokens": read.tokens, "passage": read.passage, "shaded": self.can_shade()}
+        about["opens"] = opens
         return self._html("_passage.html.j2", **about)
 
     def can_shade(self) -> bool:

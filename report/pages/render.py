@@ -19,6 +19,8 @@ from report import files
 from report.authored import guard
 from report.authored.boundary import authored
 from report.datasets import store
+from report.datasets.read.study import StudyData
+from report.errors import ReportError
 from report.figures.build import defaults, still, vega
 from report.figures.build.find import own_file
 from report.figures.build.still import (
@@ -32,6 +34,7 @@ from report.kinds import folders
 from report.pages import filters, sentences
 from report.pages.article import BYLINE_HERE, ArticleFigures, figure_for, no_cover, partial
 from report.pages.drawn import Drawn, stamps
+from report.pages.new import as_measured
 from report.pages.page import Page
 from report.pages.policy import policy
 from report.pages.provenance import NAME, provenance
@@ -115,10 +118,14 @@ def render_article(
     raises: ReportError that names the template and the line
     """
     cache = cache or Drawn()
+    study = as_measured(study, names_of(data))
     beside = bool(study.front_matter.beside)
     context = dict(cache.get(("context", beside), [data], lambda: _context(study, data)))
     counting = ArticleFigures(study, data)
     _render(study, counting, context)
+    if failed := counting.failed:
+        more = f" {len(failed) - 1} more do not hold; `why` names them." if failed[1:] else ""
+        raise ReportError(failed[0] + more)
     article = ArticleFigures(study, data, cache)
     article.announced = [placed.name for placed in counting.placed]
     article.citations.announced = counting.citations.keys
@@ -145,6 +152,22 @@ def render_article(
     files.write_text(files.inside(site_src, f"articles/{study.name}/index.md"), markdown)
     cache.finish()
     return page
+
+
+def failing(study: Study, data: StudyData) -> list[str]:
+    """The claims of an article that its data do not bear out, a sentence each; nothing is written.
+
+    data: as for `render_article`
+    """
+    study = as_measured(study, names_of(data))
+    counting = ArticleFigures(study, data)
+    _render(study, counting, _context(study, data))
+    return counting.failed
+
+
+def names_of(data: StudyData) -> list[str]:
+    """The names of the models of an article, in their order."""
+    return [model.manifest["model"]["name"] for model in data.models]
 
 
 def _references(study, article):
@@ -299,7 +322,7 @@ def _page(study, article, cover, minutes):
 def _render(study, article, context):
     jinja = environment(study.template.parent, publication_of(study.template) / "templates")
     jinja.globals |= article.functions
-    name = str(study.template)
+    name = str(study.prose or study.template)
     code = jinja.compile(study.body, name, name)
     template = jinja.template_class.from_code(jinja, code, jinja.make_globals(None))
     return template.render(**context, study=study.front_matter)

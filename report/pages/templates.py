@@ -27,6 +27,7 @@ from report.figures.parts import score_terms
 from report.files import TEMPLATES
 from report.kinds import folders_of_kinds
 from report.pages import filters
+from report.pages.claims import Claims
 from report.pages.filters import layers
 from report.text import shortened
 
@@ -112,6 +113,7 @@ def environment(*folders: Path) -> Environment:
     kinds = PrefixLoader({"kinds": _Loader(folders_of_kinds())})
     jinja = _Environment(
         loader=ChoiceLoader([_Loader([*folders, TEMPLATES]), kinds]),
+        extensions=[Claims],
         finalize=_writable,
         optimized=False,
         undefined=StrictUndefined,

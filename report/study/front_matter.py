@@ -103,6 +103,9 @@ class Common(BaseModel):
     """What `measure --ray` asks the cluster for; it changes no number."""
     cover: str = Field("attention_map", pattern=FIGURE)
     """The figure that is the article's picture on the home page."""
+    about: list[Named] = []
+    """The models that the words of the article are about, as pages call them. Of other models, or
+    of another text, the kind's own words are published in their place."""
 
 
 class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common):

@@ -146,6 +146,8 @@ class Study:
     """Keys that options of the command line replaced."""
     allow_local: bool = False
     """Whether a corpus may be fetched from this machine or a private network."""
+    prose: Path | None = None
+    """The file of `body`, if it is not the template: the words of its kind; see `pages.new`."""
 
     @property
     def apart(self) -> "Study | None":

@@ -138,7 +138,7 @@ def test_pages_are_written_where_there_is_a_documentation(tmp_path):
 def test_a_constant_is_told_as_the_number_that_it_is():
     read = {entry.name: entry.text for entry in pages()["prose"].sections[1].entries}
     least = f"at least {passage.FEWEST_POINTS} points of either kind"
-    assert least in read["find.first_token_updates"]
+    assert least in read["find.first_token_updates_of_heads"]
     assert (
         with_numbers("`MOST`, of `A`, of `NAMES`", {"MOST": 6, "NAMES": ()})
         == "6, of `A`, of `NAMES`"
