@@ -50,6 +50,8 @@ function page() {
     sight.observe(element);
   }
   document.querySelectorAll(".passage").forEach(watchPassage);
+  const opens = document.querySelector(".passage[data-opens]");
+  if (opens) whenNear(opens, () => shadePassage().catch(console.warn));
   watchBar(document.querySelector(".passage__bar"));
   restore();
 }

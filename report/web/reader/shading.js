@@ -70,8 +70,11 @@ function hold(on) {
 
 const isTurned = () => (turn.getAttribute("aria-pressed") === "true") !== held;
 
-// The token that is looked from: the one that is pointed at, else the pinned one.
-const looker = () => [marked().token, pins().token].find((token) => tokens[token]);
+// The token that is looked from: the one that is pointed at, else the pinned one, else the article's.
+const looker = () => [marked().token, pins().token, first()].find((token) => tokens[token]);
+
+// The one that the article shows until a reader points at another.
+const first = () => (passage.dataset.opens ? Number(passage.dataset.opens) : -1);
 
 const shade = latest(async () => {
   if (!passage?.isConnected) return;
@@ -123,6 +126,7 @@ function paint(token, shares, head) {
     .slice(0, NUMBERED);
   const rank = new Map(strongest.map((each, n) => [each, n + 1]));
   passage.classList.add("passage--shaded");
+  tokens[first()]?.classList.toggle("token--first", token === first());
   tokens.forEach((element, each) => {
     // a share of a quarter is half as dark: small shares are to be seen
     look(element, shares[each] < FAINTEST ? "" : Math.sqrt(shares[each]).toFixed(3));
@@ -182,6 +186,7 @@ function sentence(token, shares, named, head) {
 
 function clear() {
   passage.classList.remove("passage--shaded");
+  tokens[first()]?.classList.remove("token--first");
   tokens.forEach((element) => {
     look(element, "");
     if (element.dataset.rank) delete element.dataset.rank;
