@@ -53,9 +53,13 @@ def _here(command, variables, commands):
     return subprocess.CompletedProcess(command, end.value.code or 0, out.getvalue(), err.getvalue())
 
 
+ARTICLES = ROOT / "tests" / "articles"
+"""Articles of the names that ship, with the same figures, which are about whatever model."""
+
+
 def copy_project(folder, articles=True, docs=False):
     """What a fresh clone has of a publication: settings, articles and what is frozen of them,
-    hand-written pages.
+    hand-written pages. Articles about one model have the words of `ARTICLES`.
 
     docs: with the documentation, whose pages are most of the site; else as of a publication that
         has none
@@ -65,6 +69,7 @@ def copy_project(folder, articles=True, docs=False):
     shutil.copytree(ROOT / "templates" / "theme", folder / "templates" / "theme")
     if articles:
         shutil.copytree(ROOT / "templates" / "articles", folder / "templates" / "articles")
+        shutil.copytree(ARTICLES, folder / "templates" / "articles", dirs_exist_ok=True)
         shutil.copytree(ROOT / "frozen", folder / "frozen")
     generated = re.findall(r"^site_src/(.+?)/?$", (ROOT / ".gitignore").read_text(), re.MULTILINE)
 

@@ -57,36 +57,23 @@ DATA = {
 }
 """Kind of article -> a function from a folder and a kind of model to its data."""
 EVERY = hand_made.KINDS | hand_made.OF_WORDS
-ARTICLES = {
-    "attention-focus-plots": "passage",
-    "reading-a-table": "table",
-    "filler-tokens": "conditions",
-    "how-heads-form": "sweep",
-}
-"""Articles that ship -> their kind; their models are whatever a reader gives."""
 
 
-@pytest.mark.parametrize("article", [*DATA, *ARTICLES])
+@pytest.mark.parametrize("article", DATA)
 @pytest.mark.parametrize("kind", FALSE)
 def test_nothing_false_is_said_of_a_kind_of_model(tmp_path, monkeypatch, kind, article):
     rendered.words_only(monkeypatch)
     if "front" not in EVERY[kind].special:
         monkeypatch.setattr(made_conditions, "BEGIN", 0)
-    template = ROOT / "templates" / "articles" / f"{article}.md.j2"
-    options = {}
-    if article in DATA:
-        template = tmp_path / "new.md.j2"
-        written = file_of(article, "new.md.j2").read_text("utf-8")
-        written = written.replace("@TITLE@", "New").replace("@DATE@", "2026-01-01")
-        template.write_text(written, "utf-8")
-    elif ARTICLES[article] == "conditions":
-        options["models"] = MODELS
-    read = ARTICLES.get(article, article)
-    data = DATA[read](tmp_path / "datasets", kind)
-    text = plain(rendered.text_of(read_study(template, **options), data, tmp_path))
+    template = tmp_path / "new.md.j2"
+    written = file_of(article, "new.md.j2").read_text("utf-8")
+    written = written.replace("@TITLE@", "New").replace("@DATE@", "2026-01-01")
+    template.write_text(written, "utf-8")
+    data = DATA[article](tmp_path / "datasets", kind)
+    text = plain(rendered.text_of(read_study(template), data, tmp_path))
     text = text.partition("## How this was measured")[0]
     assert "Figure 1." in text
-    for false in FALSE[kind], READ.get(read, "(?!)"):
+    for false in FALSE[kind], READ.get(article, "(?!)"):
         assert re.findall(f"[^.]*(?:{false})[^.]*", text) == []
 
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import statistics
 from types import SimpleNamespace
 
@@ -11,11 +10,8 @@ import pytest
 
 from report.datasets.read.study import open_study
 from report.errors import ReportError
-from report.figures.parts import received_numbers
 from report.kinds.conditions.findings import Findings, Value
 from report.pages.filters import percent_spread, spread
-from report.study.study import read_study
-from tests import made_answers, rendered
 from tests import made_conditions as made
 from tests.commands import ROOT
 
@@ -122,57 +118,9 @@ def test_the_head_that_has_most_of_all_models_and_layers(data, find):
     assert head.label == f"L{head.layer}H{head.head}"
 
 
-def test_what_old_tokens_keep_is_the_sum_over_them(data, find):
-    with_it, without = (line(data, 0, 0, 1, name) for name in ("filler", "none"))
-    new = data.models[0].condition("filler").new
-    old = [value for n, value in enumerate(with_it) if n not in new]
-    shared = min(len(old), len(without))
-    lines = {"none": "a", "filler": "b"}
-    assert find.kept((0, 0, 1), lines) == pytest.approx(
-        sum(old[:shared]) / sum(without[:shared]), rel=1e-3
-    )
-
-
-@pytest.mark.parametrize(
-    ("kept", "last", "holds"), [(0.8, 0.6, True), (0.6, 0.6, False), (0.8, 0.7, False)]
-)
-def test_old_tokens_keep_more_than_they_are_left_if_the_last_token_says_so(
-    find, monkeypatch, kept, last, holds
-):
-    given = {"mean": kept, "last": last}
-    monkeypatch.setattr(find, "kept", lambda place, lines, rows: given[rows])
-    monkeypatch.setattr(find, "head", lambda *_: Value(0.6, 0.0))
-    assert find.diluted([(0, 0, 0)], {"none": "a", "filler": "b"}) is holds
-
-
-def test_what_is_added_looks_at_itself_where_it_is_higher_and_takes_less(find, monkeypatch):
-    shares = {("filler", 0): 0.2, ("sentence", 0): 0.4, ("filler", 1): 0.3, ("sentence", 1): 0.4}
-    monkeypatch.setattr(
-        find, "head", lambda model, layer, head, measure, name: Value(shares[name, head], 0.0)
-    )
-    weights = {("filler", 0): 0.3, ("sentence", 0): 0.2, ("filler", 1): 0.2, ("sentence", 1): 0.2}
-    monkeypatch.setattr(received_numbers, "inside", lambda at, name, _: weights[name, at.head])
-    found = find.against("filler", "sentence", [(0, 0, 0), (0, 0, 1)])
-    assert found.more == [((0, 0, 0), 0.2, 0.4), ((0, 0, 1), 0.3, 0.4)]
-    assert found.inner == [(0, 0, 0)]
-    assert found.level == [(0, 0, 1)]
-    weights["filler", 1] = 0.19
-    assert not find.against("filler", "sentence", [(0, 0, 0), (0, 0, 1)]).level
-    shares["filler", 1] = 0.5
-    assert not find.against("filler", "sentence", [(0, 0, 0), (0, 0, 1)]).more
-
-
-def test_panels_that_are_there_and_why_others_are_not(find):
+def test_panels_that_are_there(find):
     places = [(0, 0, 3), (0, 0, 4), (1, 2, 5), (1, 1, 5), (2, 0, 0), (0, 1, 4)]
     assert find.there(places) == [(0, 0, 3), (1, 1, 5)]
-    assert find.missing(places) == [
-        "one has 4 heads, counted from 0, so there is no head 4",
-        "two has 2 layers measured, counted from 0, so there is no layer 2",
-        "there is no model 2 in this study",
-    ]
-    assert find.missing([(0, 0, 8), (0, 1, 4), (0, 0, 6), (0, 0, 8)]) == [
-        "one has 4 heads, counted from 0, so there are no heads 4, 6 and 8"
-    ]
     panels = find.panels(places, {"none": "w/o", "filler": "w/"}, rules=True)
     assert [place.title for place in panels.places] == ["one L0H3", "two L1H5"]
     assert [(place.layer, place.head) for place in panels.places] == [(0, 3), (1, 5)]
@@ -186,17 +134,6 @@ def test_a_model_without_the_heads_named_shows_those_that_give_most(find):
     (best,) = [head for _, head in find.heads(0, 0, "taken")[-1:]]
     assert find.shown([(0, 0, 4), (0, 1, 4)]) == [(0, 0, best), (0, 1, best)]
     assert find.shown([(7, 0, 0), (0, 0, 0)]) == [(0, 0, 0)]
-    assert find.lacking([(7, 0, 0), (0, 0, 4)]) == [
-        "one has 4 heads, counted from 0, so there is no head 4"
-    ]
-
-
-def test_models_that_stand_in_for_others(data, find, monkeypatch):
-    names = ["big/one or x or one", "owner/two@main or small"]
-    assert find.stand_ins(names) == [("big/one", data.models[0])]
-    assert find.stand_ins(["path/to/one", "owner/two"]) == []
-    monkeypatch.setitem(data.models[0].manifest["model"], "own_name", "big/one")  # by a label
-    assert find.stand_ins(names) == []
 
 
 def test_kinds_are_the_conditions_that_add_at_one_place(find, tmp_path):
@@ -289,12 +226,6 @@ def test_merges_over_a_boundary_are_counted(find, tmp_path):
     assert merged.over_edges.endswith("so it counts for the first of them, as it was measured.")
 
 
-def test_what_holds_of_all_models(find, tmp_path):
-    assert (find.deep, find.by_distance) == (True, True)
-    other = Findings(made.study(tmp_path, [{}, {"layers": 1, "terms": ["content"]}]))
-    assert (other.deep, other.by_distance) == (False, False)
-
-
 def test_a_single_prompt_has_no_spread(tmp_path):
     data = made.study(tmp_path, [{"error": np.nan}], prompts=1)
     find = Findings(open_study([data.models[0].path]))
@@ -328,57 +259,4 @@ def test_shares_are_said_in_percent():
     assert percent_spread(Value(0.16, math.nan)) == "16\u00a0%"
 
 
-def test_slashes_are_counted_and_not_the_end_of_their_line(data):
-    find = Findings(data)
-    text = data.models[0].condition("filler")
-    assert find.slashes() == len(text.new)
-    for said, expected in (("///", 3 * len(text.new)), ("/a", 0)):
-        tokens = [said if place in text.new else each for place, each in enumerate(text.tokens)]
-        tokens[text.new[-1]] = "/↵" if expected else "a"
-        other = SimpleNamespace(tokens=tokens, new=text.new)
-        model = SimpleNamespace(condition=lambda name, other=other: other)
-        found = Findings(SimpleNamespace(models=[model])).slashes("filler")
-        assert found == max(0, expected - 2)
-
-
 TEMPLATE = ROOT / "templates" / "articles" / "filler-tokens.md.j2"
-
-
-def test_numbers_of_the_article_are_those_of_the_data(data, tmp_path, monkeypatch):
-    """Of the layers' table, and of answers."""
-    rendered.words_only(monkeypatch)
-    answers = made_answers.write(tmp_path / "answers", name="m0")
-    study = read_study(TEMPLATE, models=[each["name"] for each in MODELS])
-    text = rendered.plain(rendered.text_of(study, data.with_apart([answers]), tmp_path))
-    row = next(line for line in text.split("\n") if line.startswith("| 0 |"))
-    for cell, model in zip(row.split("|")[2:4], data.models, strict=True):
-        effects = model.layer_effects
-        at = (effects["condition"] == "filler") & (effects["rows"] == "mean")
-        value = 1 - effects["lambda"][at & (effects["layer"] == 0)][0]
-        number = re.search(r"[\d.]+", cell)[0]
-        rounded = 0.51 * 10.0 ** -len(number.partition(".")[2])
-        assert float(number) == pytest.approx(100 * value, abs=rounded)
-    model = made_answers.model(tmp_path / "again")
-    rows = re.findall(r"^ *\| .* \| (\d+) \| (\S+) nats .* \| (\S+) percentage", text, re.MULTILINE)
-    assert len(rows) == len(model.cells)
-    for (tokens, log, hits), cell in zip(rows, model.cells, strict=True):
-        assert int(tokens) == cell.tokens
-        for shown, measure, scale in ((log, "log_probability", 1), (hits, "right", 100)):
-            value = scale * model.difference(measure, cell.name, cell.tokens).value
-            assert float(shown.replace("−", "-")) == pytest.approx(value, rel=0.06, abs=1e-4)
-    right = 100 * model.mean("right").value
-    assert f"answers {right:.1f}\u00a0% of the questions right" in text
-
-
-def test_only_the_study_s_own_numbers_are_typed():
-    """No digit in the prose but layers, panels, and the table of what the study reported."""
-    allowed = (
-        r"arXiv 2510\.01032|abs/2510\.01032|\(2021\)|[Ll]ayers?(?: |&nbsp;|\\u00a0)[01]\b"
-        r"|95 % bootstrap|clearly above 0|1&nbsp;−&nbsp;(?:λ|\*\*)|sum to 1|count(?:s)? from [01]"
-        r"|head 20 is L0H19|L0H|be 0 in"
-    )
-    for path in TEMPLATE.with_name("filler-tokens").glob("*.md.j2"):
-        if path.name != "reported.md.j2":
-            text = re.sub(r"\{[{%#].*?[#%}]\}", "", path.read_text("utf-8"), flags=re.DOTALL)
-            text = re.sub(allowed, "", text)
-            assert not re.findall(r"\d", text), (path.name, re.findall(r".{20}\d.{20}", text))

@@ -11,7 +11,7 @@ import pytest
 from report.datasets.formats.attention import PLACED
 from report.errors import ReportError
 from report.figures.parts.heads import Head, head_label
-from report.kinds.passage.findings import FEWEST_POINTS, Findings
+from report.kinds.passage.findings import FEWEST_POINTS, Findings, Repeats
 from report.pages.article import figure_for
 from tests.figures import hand_made
 
@@ -135,55 +135,6 @@ def test_neighbours_on_both_sides_in_an_encoder(study):
     assert sum(shares.values()) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("means", "said"),
-    [
-        ([0.1, 0.2, 0.3, 0.4], "rises"),
-        ([0.4, 0.3, 0.2, 0.1], "falls"),
-        ([0.1, 0.9, 0.2, 0.15], "goes up and down"),
-        ([0.02, 0.03, 0.07, 0.17, 0.24, 0.23, 0.22, 0.14], "goes up and down"),
-        ([0.54, 0.49, 0.56, 0.42, 0.05, 0.22, 0.03, 0.05], "goes up and down"),
-        ([0.0] * 8, "hardly changes"),
-        ([0.5], "hardly changes"),
-        ([0.001, 0.002, 0.003, 0.004], "hardly changes"),
-        ([0.0, 0.0, 0.0, 0.0, 0.5, 0.6], "rises"),
-        ([0.1, 0.3, 0.28, 0.4], "rises"),
-        ([0.1, 0.3, 0.26, 0.4], "goes up and down"),
-        ([0.4, 0.28, 0.3, 0.1], "falls"),
-    ],
-)
-def test_trends(find, monkeypatch, means, said):
-    monkeypatch.setattr(find, "layer_means", lambda measure, source: means)
-    assert find.trend("itself") == said
-
-
-@pytest.mark.parametrize(
-    ("means", "turns"),
-    [
-        ([0.02, 0.17, 0.24, 0.14], {"high": (2, 0.24)}),
-        ([0.5, 0.1, 0.2, 0.4], {"low": (1, 0.1)}),
-        ([0.2, 0.4, 0.1, 0.2], {"high": (1, 0.4), "low": (2, 0.1)}),
-        ([0.5, 0.505, 0.1, 0.3, 0.095], {}),  # both ends are as far out, but for a hundredth
-        ([0.1, 0.2, 0.3], {}),
-        ([0.2, 0.2, 0.2], {}),
-    ],
-)
-def test_turns_of_what_goes_up_and_down_are_named(find, monkeypatch, means, turns):
-    monkeypatch.setattr(find, "layer_means", lambda measure, source: means)
-    assert find.turns("itself") == turns
-
-
-def test_the_head_that_gives_most_to_a_target_is_named(find, monkeypatch):
-    given = np.array([[0.2, 0.4], [0.5, 0.1]])
-    monkeypatch.setattr(find, "mean_probability", {"first_token": given}, raising=False)
-    monkeypatch.setattr(
-        find, "even_attention", {"first_token": np.array([[0.1, 0.1], [0.4, 0.1]])}, raising=False
-    )
-    best, beyond = find.most_given("first_token"), find.most_given("first_token", 0.3)
-    assert (best.label, best.value) == ("L1H0", 0.5)
-    assert (beyond.label, beyond.value) == ("L0H1", 0.4)  # the other sees few besides
-
-
 def test_the_least_one_sided_head_has_no_kind_of_target_that_leads_by_much(data, monkeypatch):
     values = {
         "itself": [[0.1, 0.4], [0.3, 0.0]],
@@ -259,21 +210,6 @@ def test_a_habit_is_more_than_chance(data, monkeypatch, even, value, habit):
     find = Findings(data)
     monkeypatch.setitem(find.attention, "even_previous_token", np.full((LAYERS, HEADS), even))
     assert find.is_habit(Head(0, 1, value), "previous_token") is habit
-    monkeypatch.setattr(find, "values", lambda measure, source: np.eye(LAYERS, HEADS, 1) * value)
-    assert find.habits("previous_token").any() == habit
-
-
-def test_much_attention_is_more_than_even_attention_gives(data, monkeypatch):
-    find = Findings(data)
-    given, even = np.full((2, LAYERS, HEADS), [[[0.29]], [[0.29]]])
-    given[0, 1] = 0.7
-    monkeypatch.setitem(find.attention, "first_token", given)
-    monkeypatch.setitem(find.attention, "even_first_token", even)
-    assert np.argwhere(find.beyond_even("first_token", 0.3)).tolist() == [[0, 1]]
-    assert not find.beyond_even("first_token", 0.8).any()
-    assert not find.beyond_even("first_token", 0.15, mean=True)
-    given[:] = 0.6
-    assert find.beyond_even("first_token", 0.15, mean=True)
 
 
 @pytest.mark.parametrize("kind", hand_made.KINDS)
@@ -305,29 +241,6 @@ def test_spreads_of_terms_and_what_they_lead(study, kind):
     assert {name: find.leading_term(name) for name in names} == {
         name: leading.count(name) for name in names
     }
-    last = names[-1]
-    most = max(EVERY_HEAD, key=lambda at: spreads[last, *at])
-    found = find.extreme_spread(last)
-    assert (found.layer, found.head) == most
-    assert found.value == pytest.approx(spreads[last, *most])
-
-
-def test_layers_without_a_term_that_others_have(study, monkeypatch):
-    assert Findings(study("rotary")).layers_without("position") == []
-    find = Findings(study("rotary"))
-    monkeypatch.setitem(find.attention, "position", np.array([[0.0] * 4, [1.0] * 4, [0.0] * 4]))
-    assert find.layers_without("position") == [0, 2]
-
-
-def test_windows_of_the_layers_that_have_one(study):
-    assert Findings(study("window")).windows == {0: 7, 2: 7}
-    assert Findings(study("alibi_bias")).windows == {}
-    assert Findings(study("encoder")).windows == {}
-
-
-def test_how_much_longer_updates_are_before_a_norm(study):
-    assert Findings(study("softcap")).raw_ratio == pytest.approx(2, abs=0.01)
-    assert Findings(study("alibi_bias")).raw_ratio is None
 
 
 def test_magnitudes(find, points):
@@ -345,9 +258,6 @@ def test_alignments(find, points):
     assert find.opposing() == pytest.approx(sum(v < 0 for v in values) / len(values))
     here = [point["alignment"] for point in points if point["layer"] == 1]
     assert find.opposing(1) == pytest.approx(sum(v < 0 for v in here) / len(here))
-    shares = [(layer, find.opposing(layer)) for layer in range(LAYERS)]
-    ends = max(shares, key=lambda s: s[1]), min(shares, key=lambda s: s[1])
-    assert find.opposing_by_layer() == (ends if find.opposing() > 0.5 else ends[::-1])
     means = per_head(points, statistics.mean, lambda p: p["alignment"])
     for found, best in (
         (find.most_opposing, min(means, key=means.get)),
@@ -356,27 +266,9 @@ def test_alignments(find, points):
         assert ((found.layer, found.head), found.value) == (best, pytest.approx(means[best]))
 
 
-def test_updates_towards_the_first_token_are_compared_within_a_layer(find, points):
-    expected = {}
-    for layer in range(LAYERS):
-        here = [p for p in points if p["layer"] == layer and p["token"]]
-        first = [p["magnitude"] for p in here if p["largest_target"] == 0]
-        other = [p["magnitude"] for p in here if p["largest_target"] != 0]
-        if min(len(first), len(other)) >= FEWEST_POINTS:
-            expected[layer] = statistics.median(first), statistics.median(other)
-    found = find.first_token_updates
-    assert {each.layer for each in found} == set(expected)
-    for each in found:
-        assert (each.first_token, each.other) == pytest.approx(expected[each.layer])
-    ratios = [each.ratio for each in found]
-    assert ratios == sorted(ratios)
-    assert [each.contrast for each in found] == [max(r, 1 / r) for r in ratios]
-    assert ratios[0] == pytest.approx(min(first / other for first, other in expected.values()))
-
-
 def test_updates_of_a_head_are_compared_with_its_own(data, monkeypatch):
-    """Head 0 writes little and looks at the first token, head 1 writes much and hardly does: the
-    layer has shorter updates there, and yet each head writes longer ones when it looks there."""
+    """Head 0 writes little and looks at the first token, head 1 writes much and hardly does; each
+    writes longer updates when it looks there."""
     few, many = FEWEST_POINTS, 4 * FEWEST_POINTS
     head = np.repeat([0, 0, 1, 1, 2], [many, few, few, many, few])
     target = np.repeat([0, 5, 0, 5, 0], [many, few, few, many, few])
@@ -392,34 +284,13 @@ def test_updates_of_a_head_are_compared_with_its_own(data, monkeypatch):
         data, "updates", lambda layer: {"points": nothing if layer else points}, raising=False
     )
     fresh = Findings(data)
-    (layer,) = fresh.first_token_updates
-    assert (layer.layer, layer.head, layer.ratio) == (0, None, pytest.approx(0.2))
     found = {each.label: each.ratio for each in fresh.first_token_updates_of_heads}
     assert found == {"L0H0": pytest.approx(2), "L0H1": pytest.approx(2)}  # head 2: one kind only
 
 
-def test_sizes_of_orientations_and_how_they_go_with_length(find, points):
+def test_sizes_of_orientations(find, points):
     sizes = [abs(point["alignment"]) for point in points]
     assert find.mean_size_of_orientation == pytest.approx(statistics.mean(sizes))
-    expected = []
-    for layer in range(LAYERS):
-        here = [p for p in points if p["layer"] == layer and p["token"]]
-        value = statistics.correlation(
-            *([p[name] for p in here] for name in ("alignment", "magnitude"))
-        )
-        expected.append(0 if abs(value) < 0.3 else 1 if value > 0 else -1)
-    assert find.length_with_orientation == expected
-
-
-def test_longer_updates_turn_one_way_or_the_other(data, monkeypatch):
-    rising = {"token": np.arange(5), "alignment": np.array([9, 0, 0.1, 0.3, 0.4])}
-    level = {"token": np.arange(5), "alignment": np.array([9, 0.2, 0.2, 0.2, 0.2])}
-    apart = {"token": np.arange(5), "alignment": np.array([9, -1, 1, 1, -1])}
-    falling = rising | {"alignment": -rising["alignment"]}
-    layers = [each | {"magnitude": np.arange(5.0)} for each in (rising, falling, level, apart)]
-    monkeypatch.setattr(data, "updates", lambda layer: {"points": layers[layer]}, raising=False)
-    monkeypatch.setattr(type(data), "layers", 4, raising=False)
-    assert Findings(data).length_with_orientation == [1, -1, 0, 0]
 
 
 @pytest.mark.parametrize("target", [0, 1])
@@ -432,7 +303,7 @@ def test_a_kind_of_target_that_does_not_occur_is_not_compared(data, monkeypatch,
     }
     fresh = Findings(data)
     monkeypatch.setattr(data, "updates", lambda layer: {"points": columns}, raising=False)
-    assert fresh.first_token_updates == fresh.first_token_updates_of_heads == []
+    assert fresh.first_token_updates_of_heads == []
 
 
 def test_titles_and_captions_of_two_models_tell_them_apart_and_share_what_is_alike(tmp_path):
@@ -453,3 +324,50 @@ def test_titles_and_captions_of_two_models_tell_them_apart_and_share_what_is_ali
     apart = figure.caption(data)
     assert apart.startswith("A line is what one term adds to the score of a target. ")
     assert "Of rotary 0: It is shown at each distance" in apart
+
+
+def test_a_head_that_is_followed_by_plain_loops(data, find):
+    """In a text without repetitions nothing is found; in one of two tokens in turns all may be."""
+    for layer, head in EVERY_HEAD:
+        one, attention = find.head(layer, head), data.attention(layer, head)
+        assert (one.label, one.state) == (head_label(layer, head), {"layer": layer, "head": head})
+        assert one.gives(5, 2) == attention.probability[5, 2]
+        assert one.top(5) == attention.largest_targets[5, 0]
+        for ids in ([token.id for token in data.tokens], list(range(LENGTH)), [7, 8] * LENGTH):
+            one.ids = ids[:LENGTH]
+            one.__dict__.pop("repeats", None)
+            assert one.repeats == repeats_of(one.ids, one.top), (layer, head)
+
+
+def repeats_of(ids, top):
+    places = found = others = at_first = 0
+    chance = 0.0
+    for n in range(len(ids)):
+        after = [k + 1 for k in range(1, n) if n and ids[k - 1 : k + 1] == ids[n - 1 : n + 1]]
+        if after:
+            places += 1
+            found += top(n) in after
+            chance += len(after) / (n + 1)
+        elif n:
+            others += 1
+            at_first += top(n) == 0
+    return Repeats(places, found, pytest.approx(chance), others, at_first)
+
+
+def test_heads_and_tokens_that_are_not_there_are_refused(find, data):
+    for layer, head in ((LAYERS, 0), (0, HEADS), (-1, 0)):
+        with pytest.raises(ReportError, match=f"no head {head} in layer {layer}"):
+            find.head(layer, head)
+    label = data.tokens[3].label.strip()
+    assert 3 in find.places(label)
+    with pytest.raises(ReportError, match="no token of the passage is 'mountain'"):
+        find.places("mountain")
+
+
+def test_random_directions_are_as_far_apart_as_said(find):
+    """By drawing them."""
+    size = find.data.manifest["model"]["hidden_size"]
+    vectors = np.random.default_rng(3).normal(size=(2, 20_000, size))
+    vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
+    drawn = np.abs((vectors[0] * vectors[1]).sum(-1)).mean()
+    assert find.orientation_by_chance == pytest.approx(drawn, rel=0.03)

@@ -1,15 +1,12 @@
 """What an article about a sweep may say, on numbers written by hand."""
 
 import math
-import re
 
 import numpy as np
 import pytest
 
-from report.figures import habits_in_training
 from report.kinds.folders import findings as of
 from tests.figures import hand_sweep
-from tests.findings.test_articles import page
 
 
 @pytest.fixture(scope="module")
@@ -99,17 +96,3 @@ def test_the_lowest_loss_is_of_a_checkpoint_from_a_step_on(find):
 def test_the_shared_habit_is_the_one_whose_best_head_is_strongest_where_it_is_weakest(find):
     shared = find.shared_habit()
     assert (shared.habit, shared.least) == ("induction", pytest.approx(0.8))
-
-
-def test_heads_that_are_spoken_of_are_named_in_the_figure(find):
-    named = [
-        {row["named"] for row in habits_in_training.rows(find.data, panel=panel) if row["highest"]}
-        for panel in range(4)
-    ]
-    prose = "\n".join(page("how-heads-form", "whole"))
-    for panel, words in (
-        (1, r"such heads, in earlier layers: (L\dH\d)"),
-        (2, r"The head that does it most in the end, (L\dH\d)"),
-        (3, r"drop it again \(last panel of .*?\): (L\dH\d)"),
-    ):
-        assert re.search(words, prose)[1] in named[panel]

@@ -167,4 +167,4 @@ def test_without_javascript_still_pictures_are_printed(visit):
     sheets, texts = printed(page)  # without JavaScript no picture is lazy
     assert "Figure 10." in " ".join(texts)
     coloured = [(sheet.max(2).astype(int) - sheet.min(2) > 60).mean() > 0.002 for sheet in sheets]
-    assert sum(coloured) >= math.ceil(10 / 2)
+    assert sum(coloured) >= math.ceil(10 / 3)  # at most three fit a sheet

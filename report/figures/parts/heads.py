@@ -36,15 +36,14 @@ class Head:
 
 @dataclass(frozen=True)
 class MagnitudeRatio:
-    """Median update magnitudes of a layer or of one head, by where the head looks most."""
+    """Median update magnitudes of one head, by where it looks most."""
 
     layer: int
     first_token: float
     """Where the top target is the first token."""
     other: float
     """Where it is another token."""
-    head: int | None = None
-    """None: of all heads of the layer."""
+    head: int
 
     @property
     def label(self) -> str:
@@ -55,11 +54,6 @@ class MagnitudeRatio:
     def ratio(self) -> float:
         """first_token / other."""
         return self.first_token / max(self.other, 1e-12)
-
-    @property
-    def contrast(self) -> float:
-        """The larger of the two medians over the smaller, at least 1."""
-        return max(self.ratio, 1 / max(self.ratio, 1e-12))
 
 
 def head_label(layer: int, head: int) -> str:

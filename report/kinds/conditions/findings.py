@@ -13,11 +13,10 @@ import numpy as np
 
 from report.datasets.formats.conditions import MEASURES
 from report.errors import ReportError
-from report.figures.parts import answered, received, received_numbers
+from report.figures.parts import answered, received
 from report.figures.parts.heads import Head
 from report.kinds.conditions.answers import Cell, Interval, ModelAnswers
-from report.kinds.conditions.data import ConditionsData, ModelConditions
-from report.text import count, none_of
+from report.kinds.conditions.data import ConditionsData
 
 
 @dataclass(frozen=True)
@@ -258,12 +257,6 @@ class EffectFindings:
 Place = tuple[int, int, int]
 """(model, layer, head), all from 0."""
 
-SAME = 0.01
-"""Shares of a head that differ by less count as equal."""
-
-ALIKE_WEIGHTS = 0.1
-"""Average weights that differ by a smaller fraction are called about the same."""
-
 ALIKE = 0.0005
 """Shares that differ by less are called the same: each was rounded to 0.0001."""
 
@@ -271,20 +264,6 @@ ALIKE = 0.0005
 def context(data: ConditionsData) -> dict:
     """What templates of articles about conditions use: see `report.kinds`."""
     return {"find": Findings(data), "prompts": data.models[0].manifest["prompts"]}
-
-
-@dataclass(frozen=True)
-class Against:
-    """What single heads give to one condition and to another."""
-
-    more: list[tuple[Place, float, float]]
-    """(place, share of the first, share of the second) of every head; empty unless all of them give
-    the first condition more."""
-    inner: list[Place]
-    """Places where tokens that the first condition adds nevertheless have the larger average weight
-    over all tokens, since what was added looks at itself."""
-    level: list[Place]
-    """Places where that weight is larger too, but only a little."""
 
 
 class Findings(EffectFindings, LineFindings, AnswerFindings):
@@ -299,16 +278,11 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
 
     def there(self, places: list[Place]) -> list[Place]:
         """Those of (model, layer, head) that were measured."""
-        return [place for place in places if not self._lacking(*place)]
-
-    def missing(self, places: list[Place]) -> list[str]:
-        """Why the others were not measured: clauses, "tiny has 4 heads, so there is no head 8"."""
-        clauses = {}
-        for *reason, number in filter(None, (self._lacking(*place) for place in places)):
-            clauses.setdefault(tuple(reason), set()).add(number)
+        models = self.data.models
         return [
-            f"{before}{none_of(what, *sorted(numbers))}{after}"
-            for (before, after, what), numbers in clauses.items()
+            (model, layer, head)
+            for model, layer, head in places
+            if model < len(models) and layer < models[model].layers and head < models[model].heads
         ]
 
     def shown(self, places: list[Place]) -> list[Place]:
@@ -331,10 +305,6 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
                 named = [(layer, head) for layer in layers for head in sorted(h for _, h in most)]
             found += [(model, layer, head) for layer, head in named if layer < known.layers]
         return found
-
-    def lacking(self, places: list[Place]) -> list[str]:
-        """Why models that were measured have not all heads and layers of the study: clauses."""
-        return self.missing([place for place in places if place[0] < len(self.data.models)])
 
     @property
     def compared(self) -> list[str]:
@@ -364,34 +334,7 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         there = self.there(places)
         return received.by_model([self.panels([place], lines, **options) for place in there])
 
-    def _lacking(self, model, layer, head):
-        """What is said before and after, what is lacking, and its number; None if it is there."""
-        if model >= len(self.data.models):
-            return "", " in this study", "model", model
-        found = self.data.models[model]
-        if layer >= found.layers:
-            have = f"{found.name} has {count(found.layers, 'layer')} measured, counted from 0, so "
-            return have, "", "layer", layer
-        if head >= found.heads:
-            have = f"{found.name} has {count(found.heads, 'head')}, counted from 0, so "
-            return have, "", "head", head
-        return None
-
     # --- What was asked for, and what was measured
-
-    def stand_ins(self, names: list[str]) -> list[tuple[str, ModelConditions]]:
-        """Models measured in place of those the front matter asks for first.
-
-        names: its `all_models`, such as "owner/large or small"
-        returns: list of (name asked for, `ModelConditions`)
-        """
-        wanted = [name.split(" or ")[0].strip().partition("@")[0] for name in names]
-        pairs = zip(wanted, names, self.data.models, strict=True)
-        return [
-            (first, model)
-            for first, name, model in pairs
-            if " or " in name and first != model.own_name
-        ]
 
     @functools.cached_property
     def kinds(self) -> list[str]:
@@ -404,15 +347,6 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         text = self.data.models[model].condition(condition)
         said = "".join(text.shown[place] for place in text.new[:tokens])
         return said + "…" * (len(text.new) > tokens)
-
-    def slashes(self, condition: str | None = None) -> int:
-        """How many slashes a condition adds; 0 if it adds anything else than one line of slashes.
-
-        A token may hold several slashes.
-        """
-        text = self.data.models[0].condition(self.chosen(condition))
-        said = "".join(text.tokens[place] for place in text.new).removesuffix("↵")
-        return len(said) if said == "/" * len(said) else 0
 
     @property
     def over_edges(self) -> str:
@@ -427,66 +361,6 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
             len({len(model.condition(name).new) for name in self.kinds}) == 1
             for model in self.data.models
         )
-
-    @property
-    def deep(self) -> bool:
-        """Whether every model has a second layer."""
-        return all(model.layers > 1 for model in self.data.models)
-
-    @property
-    def behind_others(self) -> list[str]:
-        """Names of the models that read something before what `front` adds: a token that the
-        tokenizer puts there, or the beginning of a chat template."""
-        return [model.name for model in self.data.models if model.condition("front").new.start > 0]
-
-    @property
-    def by_distance(self) -> bool:
-        """Whether in every model scores depend on the distance of two tokens."""
-        return all("position" in model.capabilities["terms"] for model in self.data.models)
-
-    def kept(self, place: Place, lines: dict[str, str], rows: str = "mean") -> float:
-        """The fraction of their average weight that the old tokens keep in one head, as figures of
-        lines say it.
-
-        place: (model, layer, head); lines: the two conditions, dict of name to label
-        """
-        panel = self.panels([place], lines)
-        styled = received.styled(panel, received.BLUE, received.RED)
-        return received_numbers.weight_ratio(panel.places[0], styled, rows)
-
-    def diluted(self, places: list[Place], lines: dict[str, str]) -> bool:
-        """Whether in every place two things hold. Over all current tokens, the old tokens keep more
-        than the tokens after the added segment leave them. For the last token, they keep just what
-        it leaves them."""
-        condition = list(lines)[-1]
-
-        def over(place: Place, rows: str):
-            left = self.head(*place, "lambda", condition, rows).value
-            return self.kept(place, lines, rows) - left
-
-        return all(
-            over(place, "mean") > SAME and abs(over(place, "last")) < SAME for place in places
-        )
-
-    def against(self, condition: str, other: str, places: list[Place]) -> Against:
-        """Compare two conditions, over all current tokens and over those after the added segment.
-
-        returns: `Against`
-        """
-        more, inner, level = [], [], []
-        for place in places:
-            taken = [self.head(*place, "taken", name).value for name in (condition, other)]
-            if taken[0] >= taken[1]:
-                return Against([], [], [])
-            more.append((place, *taken))
-            panel = self.panels([place], {condition: "", other: ""}).places[0]
-            mine = received_numbers.inside(panel, condition, "mean")
-            theirs = received_numbers.inside(panel, other, "mean")
-            if mine > (1 + ALIKE_WEIGHTS) * theirs:
-                inner.append(place)
-            elif mine >= theirs:
-                level.append(place)
-        return Against(more, inner, level)
 
     def even(self, model: int, condition: str | None = None) -> float:
         """The share that uniform attention would give to what a condition adds.
@@ -509,6 +383,17 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         means = np.cumsum(shares) / np.arange(1, len(shares) + 1) if one_way else shares
         ending = prompts_ending[first:]
         return float((means * ending).sum() / ending.sum())
+
+    def moved_less(self, condition: str) -> bool:
+        """Whether in the first layer of every model a condition moves less attention between the
+        old tokens than the first one that adds something."""
+        models = range(len(self.data.models))
+        measure = "total_variation"
+        pairs = [
+            (self.layer(n, 0, measure, condition).value, self.layer(n, 0, measure).value)
+            for n in models
+        ]
+        return all(there < here for there, here in pairs)
 
     @functools.cached_property
     def alike(self) -> list[str]:

@@ -6,11 +6,14 @@ every head, read once, and updates, what heads add to the hidden state.
 """
 
 import functools
+import itertools
+import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from report.datasets.formats.attention import PLACED
-from report.figures import alignment_vs_magnitude
+from report.errors import ReportError
 from report.figures.parts import score_terms
 from report.figures.parts.heads import Head, MagnitudeRatio, largest
 from report.kinds.passage.data import PassageData, PassageModels
@@ -31,18 +34,6 @@ class UpdateFindings:
     def __init__(self, data: PassageData) -> None:
         self.data = data
 
-    @functools.cached_property
-    def raw_ratio(self) -> float | None:
-        """How many times longer updates are before the norm that rescales them, as a median.
-
-        None for a model without such a norm.
-        """
-        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
-        if "raw_magnitude" not in tables[0]:
-            return None
-        ratios = [t["raw_magnitude"] / np.maximum(t["magnitude"], 1e-9) for t in tables]
-        return float(np.median(np.concatenate(ratios)))
-
     def median_magnitude(self, layer: int) -> float:
         """Median over tokens and heads of a layer's update magnitude."""
         return float(np.median(self.data.updates(layer)["points"]["magnitude"]))
@@ -56,16 +47,6 @@ class UpdateFindings:
         """Fraction of updates (of a layer, or of all) that point against the hidden state."""
         alignment = self._per_token("alignment")
         return float(((alignment if layer is None else alignment[layer]) < 0).mean())
-
-    def opposing_by_layer(self) -> tuple[tuple[int, float], tuple[int, float]]:
-        """Two pairs (layer, fraction) of `opposing`: where it is largest, and where smallest.
-
-        If most updates of all layers oppose the hidden state, the layer with the largest fraction
-        comes first, else the one with the smallest.
-        """
-        found = [(layer, self.opposing(layer)) for layer in range(self.data.layers)]
-        ordered = sorted(found, key=lambda each: each[1], reverse=self.opposing() > 0.5)
-        return ordered[0], ordered[-1]
 
     @functools.cached_property
     def most_opposing(self) -> Head:
@@ -84,37 +65,31 @@ class UpdateFindings:
         """Mean over all updates of their orientation without its sign, between 0 and 1."""
         return float(np.abs(self._per_token("alignment")).mean())
 
-    @functools.cached_property
-    def length_with_orientation(self) -> list[int]:
-        """Where longer updates of a layer point: -1 against the hidden state, 1 along with it, 0
-        if length says little. The caption of `alignment_vs_magnitude` says the same."""
-        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
-        return [alignment_vs_magnitude.tendency(points)[0] for points in tables]
+    @property
+    def orientation_by_chance(self) -> float:
+        """The same of random vectors: the mean size of the cosine of two of them, between 0 and 1.
 
-    @functools.cached_property
-    def first_token_updates(self) -> list[MagnitudeRatio]:
-        """Are updates shorter where the top target is the first token? Compared layer by layer.
-
-        This also compares heads of a layer: those that look there often with those that do not.
-
-        returns: one ratio for every layer with at least `FEWEST_POINTS` points of either kind, the
-            smallest first; token 0 is left out
+        For d dimensions it is Γ(d/2) / (√π Γ((d+1)/2)), as the squared cosine of a random direction
+        has a beta distribution with parameters 1/2 and (d-1)/2.
         """
-        found = [self._first_token_ratio(layer) for layer in range(self.data.layers)]
-        return sorted(filter(None, found), key=lambda each: each.ratio)
+        size = self.data.manifest["model"]["hidden_size"]
+        return math.exp(math.lgamma(size / 2) - math.lgamma((size + 1) / 2)) / math.sqrt(math.pi)
 
     @functools.cached_property
     def first_token_updates_of_heads(self) -> list[MagnitudeRatio]:
-        """The same head by head, so that no head is compared with another."""
+        """Are updates shorter where the top target is the first token? Head by head, so that no
+        head is compared with another.
+
+        returns: one ratio for every head with at least `FEWEST_POINTS` points of either kind, the
+            smallest first; token 0 is left out
+        """
         shape = self.data.layers, self.data.heads
         found = [self._first_token_ratio(*at) for at in np.ndindex(*shape)]
         return sorted(filter(None, found), key=lambda each: each.ratio)
 
-    def _first_token_ratio(self, layer, head=None):
+    def _first_token_ratio(self, layer, head):
         points = self.data.updates(layer)["points"]
-        keep = points["token"] > 0
-        if head is not None:
-            keep &= points["head"] == head
+        keep = (points["token"] > 0) & (points["head"] == head)
         first = points["largest_target"][keep] == 0
         magnitude = points["magnitude"][keep]
         if min(first.sum(), (~first).sum()) < FEWEST_POINTS:
@@ -188,15 +163,9 @@ def _row_spread(matrix, seen):
     return float(np.sqrt(variance).mean())
 
 
-LEAST_CHANGE = 0.01
-"""If means of a measure (between 0 and 1) differ by less, they neither rise nor fall."""
-
-STEP_BACK = 0.1
-"""The fraction of its whole rise that a mean may fall back by and still rise; and the reverse."""
-
-TIMES_EVEN = {"habit": 4, "sink": 2}
-"""How many times the share of uniform attention a habit or a sink must have. A habit needs more,
-since a passage has only one example of it a token; a sink is an average of probabilities."""
+TIMES_EVEN = 4
+"""How many times the share of uniform attention a habit must have, since a passage has only one
+example of it a token."""
 
 NEIGHBOURS = ("previous_token", "next_token")
 """Measures of how often a neighbour is the top target; no decoder has the last."""
@@ -228,11 +197,66 @@ def _of_one(data):
     }
 
 
+@dataclass(frozen=True)
+class Repeats:
+    """What a head looks at most where the passage repeats itself, and where it does not.
+
+    It repeats itself at a token if that and the one before stood next to each other already.
+    """
+
+    places: int
+    """At how many tokens it does."""
+    found: int
+    """At how many of them the top target is the token that came next, an earlier time."""
+    chance: float
+    """At how many it would be, if top targets were picked at random."""
+    others: int
+    """How many other tokens there are, token 0 left out."""
+    at_first: int
+    """At how many of these the top target is the first token."""
+
+
+class OneHead:
+    """A head that an article follows through its figures."""
+
+    def __init__(self, data: PassageData, layer: int, head: int) -> None:
+        named = Head(layer, head, math.nan)
+        self.layer, self.head = layer, head
+        self.label, self.place, self.state = named.label, named.place, named.state
+        self.attention = data.attention(layer, head)
+        self.ids = [token.id for token in data.tokens]
+
+    def gives(self, current: int, target: int) -> float:
+        """The probability that a current token gives to a target; both are places in the passage,
+        from 0."""
+        return float(self.attention.probability[current, target])
+
+    def top(self, current: int) -> int:
+        """The place of the top target of a current token."""
+        return int(self.attention.largest_targets[current, 0])
+
+    @functools.cached_property
+    def repeats(self) -> Repeats:
+        """What the head does where the passage repeats itself, and elsewhere; see `Repeats`."""
+        ids, tops = self.ids, self.attention.largest_targets[:, 0]
+        pairs = list(itertools.pairwise(ids))  # pair n ends at token n + 1
+        next_ones = [
+            [at + 2 for at, pair in enumerate(pairs[: n - 1]) if n and pair == pairs[n - 1]]
+            for n in range(len(ids))
+        ]
+        places = [n for n, ones in enumerate(next_ones) if ones]
+        others = [n for n in range(1, len(ids)) if not next_ones[n]]
+        return Repeats(
+            places=len(places),
+            found=sum(tops[n] in next_ones[n] for n in places),
+            chance=sum(len(next_ones[n]) / (n + 1) for n in places),
+            others=len(others),
+            at_first=sum(int(tops[n] == 0) for n in others),
+        )
+
+
 class Findings(UpdateFindings):
     """Numbers of one article, computed from its datasets when they are asked for."""
-
-    least_lead = 0.05
-    """If the top target is ahead of the second by less (mean probability), it hardly leads."""
 
     def values(self, measure: str, source: str = "corpus") -> np.ndarray:
         """A measure of every head, float [layer, head]; NaN for a head that it does not apply to.
@@ -256,6 +280,32 @@ class Findings(UpdateFindings):
         table = self.data.measured(measure)
         values = table[f"{what}_{measure}"][table["source"] == source]
         return values.reshape(self.data.layers, self.data.heads)
+
+    def head(self, layer: int, head: int) -> OneHead:
+        """A head that the article follows; both count from 0.
+
+        raises: ReportError if the model has no such head
+        """
+        if not (0 <= layer < self.data.layers and 0 <= head < self.data.heads):
+            raise ReportError(
+                f"there is no head {head} in layer {layer}; {self.data.label} has "
+                f"{self.data.heads} in each of {self.data.layers} measured layers, from 0."
+            )
+        return OneHead(self.data, layer, head)
+
+    def places(self, text: str) -> list[int]:
+        """The places of all tokens of the passage with a text, such as " lamp", from 0.
+
+        raises: ReportError if there is none
+        """
+        found = [n for n, token in enumerate(self.data.tokens) if token.label.strip() == text]
+        if not found:
+            raise ReportError(f"no token of the passage is {text!r}; there are words in pieces.")
+        return found
+
+    def value(self, measure: str, at: Head | OneHead, source: str = "corpus") -> float:
+        """A measure of one head; measure and source as of `values`."""
+        return float(self.values(measure, source)[at.layer, at.head])
 
     def strongest(self, measure: str, source: str = "corpus") -> Head:
         """The `Head` with the largest value of a measure."""
@@ -299,19 +349,9 @@ class Findings(UpdateFindings):
         """The terms of a score that can choose between targets; [] if only scores are known."""
         return list(score_terms.choosing(self.data))
 
-    @property
-    def choices(self) -> int:
-        """How many terms can choose between targets."""
-        return len(self.choosing)
-
     def count(self, measure: str, at_least: float, source: str = "corpus") -> int:
         """How many heads reach a value."""
         return int((self.values(measure, source) >= at_least).sum())
-
-    def narrow(self, measure: str, at_least: float, source: str = "corpus") -> int:
-        """How many of the heads that reach a value have a top target that hardly leads."""
-        reach = self.values(measure, source) >= at_least
-        return int((reach & (self.values("concentration", source) < self.least_lead)).sum())
 
     def layer_means(self, measure: str, source: str = "corpus") -> list[float]:
         """Mean over the heads of every layer; NaN where a measure applies to none."""
@@ -320,51 +360,6 @@ class Findings(UpdateFindings):
         number = np.maximum(known.sum(1), 1)
         means = np.where(known, values, 0).sum(1) / number
         return np.where(known.any(1), means, np.nan).tolist()
-
-    def hardly_leading(self, source: str = "corpus") -> list[int]:
-        """The first layers in which, on average over heads, the top target hardly leads: all
-        layers before the first one in which it leads."""
-        means = self.layer_means("concentration", source)
-        leads = [layer for layer, mean in enumerate(means) if mean >= self.least_lead]
-        return list(range(leads[0] if leads else len(means)))
-
-    def trend(self, measure: str, source: str = "corpus") -> str:
-        """How the mean over heads goes from layer to layer, as a verb phrase.
-
-        returns: "rises", "falls", "goes up and down" or "hardly changes"
-
-        It rises if no layer lies below an earlier one by more than `STEP_BACK` of the whole way.
-        """
-        means = np.array(self.layer_means(measure, source))
-        way = np.ptp(means)
-        if way < LEAST_CHANGE:
-            return "hardly changes"
-        if (np.maximum.accumulate(means) - means).max() <= STEP_BACK * way:
-            return "rises"
-        if (means - np.minimum.accumulate(means)).max() <= STEP_BACK * way:
-            return "falls"
-        return "goes up and down"
-
-    def turns(self, measure: str, source: str = "corpus") -> dict[str, tuple[int, float]]:
-        """Where a mean that goes up and down is farthest from both ends of the layers.
-
-        returns: "high" and "low" -> (layer, mean), only where an inner layer is beyond the first
-            and the last layer by `LEAST_CHANGE` or more
-        """
-        if self.trend(measure, source) != "goes up and down":
-            return {}
-        means = self.layer_means(measure, source)
-        ends = means[0], means[-1]
-        high, low = max(means), min(means)
-        found = {
-            "high": (high, high - max(ends)),
-            "low": (low, min(ends) - low),
-        }
-        return {
-            name: (means.index(mean), mean)
-            for name, (mean, beyond) in found.items()
-            if beyond >= LEAST_CHANGE
-        }
 
     @functools.cached_property
     def largest_target_shares(self) -> dict[str, float]:
@@ -395,14 +390,6 @@ class Findings(UpdateFindings):
         """
         return {name: self.attention[name] for name in ("first_token", "last_token", "sink")}
 
-    def most_given(self, target: str, least: float = 0) -> Head:
-        """The `Head` that gives most to a target of `mean_probability`.
-
-        least: only heads that are `beyond_even` with it; 0: all heads
-        """
-        kept = self.beyond_even(target, least) if least else True
-        return largest(self.mean_probability[target] * kept)
-
     @functools.cached_property
     def even_attention(self) -> dict[str, np.ndarray]:
         """What uniform attention would give to some targets: as `mean_probability`.
@@ -420,26 +407,6 @@ class Findings(UpdateFindings):
         """
         return bool(head.value >= self._least_habit(measure)[head.layer, head.head])
 
-    def habits(self, measure: str) -> np.ndarray:
-        """Heads that have a neighbour measure for most tokens, and not by chance.
-
-        measure: previous_token or next_token
-        returns: bool [layer, head]
-        """
-        return self.values(measure, "passage") >= self._least_habit(measure)
-
-    def beyond_even(self, target: str, least: float, mean: bool = False) -> np.ndarray | bool:
-        """Heads that give a target of `mean_probability` much more than uniform attention would.
-
-        target: "first_token" or "last_token"; least: a mean probability that they must reach
-        mean: whether to judge the mean over all heads instead
-        returns: bool [layer, head], or one bool
-        """
-        given, even = self.mean_probability[target], self.even_attention[target]
-        if mean:
-            given, even = given.mean(), even.mean()
-        return given >= np.maximum(least, TIMES_EVEN["sink"] * even)
-
     @functools.cached_property
     def term_spreads(self) -> dict[str, np.ndarray]:
         """How much each term varies between the targets of a token: dict of term to [layer, head].
@@ -451,16 +418,6 @@ class Findings(UpdateFindings):
         spreads = {name: self.attention[name] for name in TERMS if name in self.choosing}
         return {name: spread for name, spread in spreads.items() if (spread > 1e-9).any()}
 
-    @functools.cached_property
-    def placed(self) -> dict[str, int]:
-        """In how many heads of layer 0 each part of content and position varies most between
-        targets: dict of its name to heads; {} where these parts are not known."""
-        if PLACED[-1] not in self.data.terms:
-            return {}
-        leading = np.argmax([self.attention[name][0] for name in PLACED], axis=0)
-        names = score_terms.names(self.data)
-        return {names[name]: int((leading == n).sum()) for n, name in enumerate(PLACED)}
-
     def leading_term(self, name: str) -> int:
         """How many heads vary most in this term."""
         names = list(self.term_spreads)
@@ -469,26 +426,8 @@ class Findings(UpdateFindings):
         stacked = np.stack([self.term_spreads[key] for key in names])
         return int((stacked.argmax(0) == names.index(name)).sum())
 
-    def layers_without(self, name: str) -> list[int]:
-        """Layers in which a term is the same for all targets, though it varies in other layers."""
-        none = (self.term_spreads[name] <= 1e-9).all(1)
-        return np.flatnonzero(none).tolist()
-
-    def extreme_spread(self, name: str) -> Head:
-        """The `Head` in which a term varies most between targets."""
-        return largest(self.term_spreads[name])
-
-    @functools.cached_property
-    def windows(self) -> dict[int, int]:
-        """Layers with a window: layer -> the most targets that a token sees.
-
-        A window longer than the passage hides nothing and is left out.
-        """
-        windows = {n: self.data.visible(n, 0).window for n in range(self.data.layers)}
-        return {layer: window for layer, window in windows.items() if window is not None}
-
     def _least_habit(self, measure):
-        return np.maximum(0.5, TIMES_EVEN["habit"] * self.even_attention[measure])
+        return np.maximum(0.5, TIMES_EVEN * self.even_attention[measure])
 
     @functools.cached_property
     def predicted(self) -> PredictedFindings | None:

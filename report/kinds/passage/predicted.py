@@ -80,6 +80,17 @@ class PredictedFindings:
         both = self.direct.ravel(), self.lost.ravel()
         return float(np.corrcoef(*both)[0, 1]) if all(np.ptp(one) for one in both) else 0.0
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of `correlation`, by Fisher's z-transform; heads count as independent
+        samples, though those of a layer are not quite."""
+        heads = self.data.layers * self.data.heads
+        if heads <= 3:
+            return -1.0, 1.0
+        middle = np.arctanh(np.clip(self.correlation, -0.9999, 0.9999))
+        half = 1.96 / np.sqrt(heads - 3)
+        return float(np.tanh(middle - half)), float(np.tanh(middle + half))
+
 
 def _counts(head):
     """Of one head, over the rows after the first, whose only target is itself: attention on the

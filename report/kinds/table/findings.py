@@ -179,20 +179,6 @@ class TableFindings(RepetitionFindings):
         given = self.given(target, head, rendering) if head else self.mean(target, rendering)
         return given / even if even else 0.0
 
-    def times_by_layer(self, target: str, rendering: str | None = None) -> np.ndarray:
-        """`times` of every layer, float [layer], as `renderings_compared` shows it."""
-        if target not in self.data.targets:
-            return np.zeros(self.data.layers)
-        even = np.asarray(self.data.even(target, rendering or self.data.first.name), float)
-        means = np.array(self.layer_means(target, rendering))
-        return np.divide(means, even, out=np.zeros_like(means), where=even > 0)
-
-    def least_times(self, target: str, heads: list[Head]) -> float:
-        """The least that one of these heads gives a class in a rendering other than the first, as a
-        multiple of uniform attention."""
-        others = [name for name in self.data.renderings if name != self.data.first.name]
-        return min(self.times(target, name, head) for name in others for head in heads)
-
     def strongest(self, target: str, rendering: str | None = None) -> Head:
         """The `Head` that gives most to a class."""
         return largest(self.shares(target, rendering))
@@ -209,15 +195,6 @@ class TableFindings(RepetitionFindings):
         """Heads that give a class at least `BEYOND` times uniform attention: bool [layer, head]."""
         even = self.even(target, rendering)
         return self.shares(target, rendering) >= BEYOND * even if even else self._none
-
-    @functools.cached_property
-    def windows(self) -> dict[int, int]:
-        """Layers with a window: layer -> the most targets that a token sees."""
-        return {layer: seen for layer, seen in enumerate(self.data.windows) if seen is not None}
-
-    def steady(self, target: str) -> bool:
-        """Whether in every rendering a class gets about what uniform attention would give it."""
-        return all(0.8 < self.times(target, name) < 1.2 for name in self.data.renderings)
 
     def layers_of(self, target: str, rendering: str | None = None) -> list[int]:
         """The layers that have a head which prefers a class."""
