@@ -79,7 +79,7 @@ figure = one_row.figure(
     title,
     caption,
     seen,
-    styles=(received.BLUE, received.ORANGE),
+    styles=(received.RED, received.ORANGE),
     cut=False,
     shaded=True,
 )

@@ -43,8 +43,8 @@ def title(data: Panels) -> str:
 def measures(data: Panels) -> dict[str, str]:
     """What the colour shows -> what the reader reads."""
     return {
-        "taken": f"share of the {data.noun} (1\u00a0−\u00a0λ)",
-        "total_variation": "shift of the rest (total variation)",
+        "taken": f"share of the {data.noun}",
+        "total_variation": "shift among the rest",
     }
 
 

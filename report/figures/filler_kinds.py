@@ -23,9 +23,9 @@ COLOUR = theme.TERMS["position"]
 def measures(data: ConditionsData) -> dict[str, str]:
     """Measure -> what the switch calls it."""
     return {
-        "taken": f"attention on the {data.noun} (1\u00a0−\u00a0λ)",
+        "taken": f"attention on the {data.noun}",
         "total_variation": "attention on the other tokens that moves",
-        "affine_error": "output that λ does not explain",
+        "affine_error": "output that stays unexplained",
     }
 
 

@@ -75,11 +75,9 @@ def legends(data: Panels) -> list[list[dict[str, str]]]:
 
 
 def _lines(data, cut):
-    """The lines of a row: both conditions on top, below the last one, in blue."""
+    """The lines of a row: both conditions on top, below the last one."""
     both = received.styled(data, received.BLUE, received.RED)
-    if cut:
-        return both
-    return [received.Line(both[1].condition, both[1].label, received.BLUE)]
+    return both if cut else both[1:]
 
 
 def _panel(data, number):

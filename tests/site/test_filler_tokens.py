@@ -236,9 +236,8 @@ def test_the_heat_map_says_what_is_taken_and_moved_and_a_cell_opens_its_panels(v
         shown = page.evaluate(TOOLTIP)
         layer, head = int(shown["layer"]), int(shown["head"])
         taken, moved = eager.effect(layer, head)
-        by_kind = {re.search(r"λ|total variation", key)[0]: key for key in shown if "(" in key}
-        assert value(shown[by_kind["λ"]])[0] == eager.near(taken, 1e-4)
-        assert value(shown[by_kind["total variation"]])[0] == eager.near(moved, 1e-4)
+        assert value(shown["share of the filler"])[0] == eager.near(taken, 1e-4)
+        assert value(shown["shift among the rest"])[0] == eager.near(moved, 1e-4)
         page.keyboard.press("Enter")
         until(page, f"location.hash.includes(',layer={layer},head={head},')")
         page.wait_for_load_state("networkidle")

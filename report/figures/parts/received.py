@@ -48,7 +48,7 @@ class Style:
 
 BLUE = Style("line", "#1f5fc4", "#7fb0ff")
 RED = Style("dash", "#c62a35", "#ff8b86")
-ORANGE = Style("dash", "#b65c00", "#ffb45e")
+ORANGE = Style("line", "#b65c00", "#ffb45e")
 
 
 @dataclass(frozen=True)

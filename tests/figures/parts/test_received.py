@@ -147,9 +147,9 @@ def test_legends_name_the_lines_with_a_second_channel_besides_colour(conditions)
             ("w/ Meaningless tokens", "dash"),
             ("w/ Meaningless tokens\u00a0\u2212 w/o Meaningless tokens", "line"),
         ],
-        [("w/ Meaningless tokens", "line"), ("Meaningless tokens", "span")],
+        [("w/ Meaningless tokens", "dash"), ("Meaningless tokens", "span")],
     ]
-    lines = [("Meaningless tokens", "line"), ("Random sentence", "dash")]
+    lines = [("Meaningless tokens", "dash"), ("Random sentence", "line")]
     assert said(filler_against) == [[*lines, ("Filler", "span")]]
     difference = ("Mless\u00a0\u2212 None", "line")
     assert said(filler_layers) == [[("None", "line"), ("Mless", "dash"), difference]]
