@@ -17,7 +17,7 @@ controls, left_out, rows = updates.controls, updates.left_out, updates.rows
 
 
 def title(data: PassageData) -> str:
-    return "Impact Orientation vs Impact Strength"
+    return "Orientation vs Magnitude of Updates"
 
 
 def caption(data: PassageData) -> str:

@@ -12,7 +12,7 @@ controls, left_out, rows = updates.controls, updates.left_out, updates.rows
 
 
 def title(data: PassageData) -> str:
-    return "Attention Impact Orientation"
+    return "Orientation of Updates"
 
 
 def caption(data: PassageData) -> str:

@@ -11,7 +11,7 @@ controls, left_out, rows = updates.controls, updates.left_out, updates.rows
 
 
 def title(data: PassageData) -> str:
-    return "Effect of Attention Head on Hidden State"
+    return "Magnitude of Updates"
 
 
 def caption(data: PassageData) -> str:
