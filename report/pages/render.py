@@ -310,7 +310,8 @@ def _page(study, article, cover, minutes):
         cover=f"figures/{study.name}/{cover_base(cover.panels[0])}",
         cover_size=still.COVER,
         cover_alt=cover.panels[0].alt,
-        answer=next(iter(split_sentences(article.conclusion)), ""),
+        # on the home page, where the links of an article lead nowhere
+        answer=re.sub(r"</?a\b[^>]*>", "", next(iter(split_sentences(article.conclusion)), "")),
         figures={
             placed.name: (placed.number, placed.figure.title(placed.data))
             for placed in article.placed

@@ -168,14 +168,16 @@ def test_a_model_s_name_in_what_was_found_breaks_at_no_hyphen(tmp_path, data, mo
 
 
 def test_what_was_found_stands_in_the_article_and_on_the_home_page(tmp_path, data):
-    said = "{% call finding() %}\nOf {{ data.heads }}\n\u00a0% one. More.\n{% endcall %}\n\nText.\n"
+    one = '{{ ref("update_magnitude") }}'
+    said = "{% call finding() %}\nOf {{ data.heads }}\n\u00a0% " + one + ". More.\n{% endcall %}\n"
     page, text = render(tmp_path, data, f'{said}\n{{{{ figure("update_magnitude") }}}}\n')
-    answer = f"Of {data.heads} \u00a0% one."
+    answer = f"Of {data.heads} \u00a0% Figure 1."
     assert page.answer == answer
-    assert f'\n<p class="finding"><strong>{answer}</strong> More.</p>\n\n' in text
+    linked = answer.replace("Figure 1", '<a class="figure-ref" href="#fig-1">Figure 1</a>')
+    assert f'\n<p class="finding"><strong>{linked}</strong> More.</p>\n\n' in text
     question = text.index('<p class="standfirst"')
     assert text.index("\n# ") < question < text.index('<p class="finding">')
-    assert page.figures == {"update_magnitude": (1, "Effect of Attention Head on Hidden State")}
+    assert page.figures == {"update_magnitude": (1, "Magnitude of Updates")}
     with pytest.raises(ReportError, match="finding\\(\\) is called twice"):
         render(tmp_path, data, f'{said}{said}{{{{ figure("update_magnitude") }}}}\n')
 
