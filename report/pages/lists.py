@@ -104,6 +104,7 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
     )
     context = {
         "shared_card": _take_out_shared(models),
+        "LIMITS": LIMITS,
         "pages": pages,
         "kinds": {data.kind for data in datas},
         "tags": sorted(tags.items()),
