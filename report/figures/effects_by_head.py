@@ -46,7 +46,8 @@ def caption(data: PredictionData) -> str:
         "A cell is a head, named by its place: L3H5 is head 5 of layer 3, both counted from 0. Its "
         "mark is what it adds to the prediction by itself, its direct effect. "
         f"{predicted.explained(data)} A triangle that points up speaks for the answer, one that "
-        "points down against it; the larger its area, the more. The rows below are the "
+        "points down against it; the larger its area, the more; less than a twentieth of the "
+        "largest has none. The rows below are the "
         "feed-forward layers and the biases of the attention. The bars add all up, from the "
         "embedding to the last layer."
     )

@@ -93,6 +93,8 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     )
     return theme.frame(
         layered(
+            # a bar of nearly nothing is told anywhere in its row
+            bars.mark_rect(fill="transparent", aria=False).encode(y=y, tooltip=tooltip),
             _bar(bars).encode(x=x, y=y, color=colour, tooltip=tooltip),
             altair.Chart(altair.InlineData([{}])).mark_rule(aria=False).encode(**theme.at(x=0)),
             frame.encode(x=x, y=y),

@@ -89,9 +89,15 @@ def _address_of(of, names):
     return address
 
 
-address, grids, tables_address, sweep_address, predictions_address, models_address = (
-    _address_of(*page) for page in live_page.PAGES.values()
-)
+(
+    address,
+    grids,
+    tables_address,
+    sweep_address,
+    predictions_address,
+    models_address,
+    answers_address,
+) = (_address_of(*page) for page in live_page.PAGES.values())
 
 DESK = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}

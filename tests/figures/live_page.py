@@ -78,18 +78,17 @@ OF_PREDICTIONS = (
 
 PAGES = {
     "address": ("data", ORDER),
-    "grids": ("conditions", GRIDS),
+    "grids": ("conditions", (*GRIDS, *OF_CONDITIONS)),
     "tables_address": ("table", OF_TABLES),
     "sweep_address": ("sweep", OF_SWEEPS),
     "predictions_address": ("prediction", OF_PREDICTIONS),
     "models_address": ("models", ("attention_map", *OF_MODELS)),
+    "answers_address": ("answers", OF_ANSWERS),
 }
 """Address of a page, a fixture -> the fixture of what its figures are drawn of, their names."""
 
 DRAWN_OF = {
     **{name: of for of, names in reversed(PAGES.values()) for name in names},
-    **dict.fromkeys(OF_CONDITIONS, "conditions"),
-    **dict.fromkeys(OF_ANSWERS, "answers"),
 }
 """Every figure -> that fixture."""
 

@@ -28,6 +28,7 @@ def vega(spec: Spec) -> Spec:
     """
     compiled = converted(vl_convert.vegalite_to_vega, spec)
     _feed_images(compiled)
+    _let_through(compiled)
     _trust(compiled)
     _compute_once(compiled)
     return compiled
@@ -60,6 +61,18 @@ def _feed_images(group):
         update = mark.get("encode", {}).get("update", {})
         if mark["type"] == "image" and "url" in update:
             update["image"] = update.pop("url")
+
+
+def _let_through(group):
+    """Make marks without a tooltip nothing to a pointer, which is told what lies below them.
+
+    Else the triangle of a cell or the word on it would hide the cell, whose tooltip it is.
+    """
+    for mark in group.get("marks", []):
+        _let_through(mark)
+        told = any("tooltip" in channels for channels in mark.get("encode", {}).values())
+        if mark["type"] != "group" and not told:
+            mark["interactive"] = False
 
 
 CHECKED = re.compile(r"!isValid\((datum\[.*\])\) \|\| !isFinite\(\+\1\)")

@@ -19,6 +19,9 @@ SIGNS = {
 }
 """Sign -> (shape, colour on light, colour on dark)."""
 
+DUST = 0.05
+"""Part of the largest value below which a cell has no mark: it would be a speck."""
+
 FULL = 0.94
 """Part of its cell that the largest mark fills from side to side."""
 
@@ -53,10 +56,12 @@ def ground(
 def marks(table: altair.Chart, cells: Cells, legend: altair.Legend | None) -> altair.Chart:
     """The marks of cells.
 
-    table: of rows with `value`, and `size`, its part of the largest value from 0 to 1
+    table: of rows with `value`, and `size`, its part of the largest value from 0 to 1; below `DUST`
+    there is no mark
     """
     return (
-        table.transform_calculate(kind=f"datum.value < 0 ? '{AGAINST}' : '{FOR}'")
+        table.transform_filter(f"datum.size >= {DUST}")
+        .transform_calculate(kind=f"datum.value < 0 ? '{AGAINST}' : '{FOR}'")
         .mark_point(
             filled=True,
             opacity=1,

@@ -25,6 +25,7 @@ export function effectsByTarget({ rows, step, share_step, effect, probability },
   return {
     size: rows, first: every.map(() => 0), last: every, list, cell, at,
     normalizer: () => 0, // a picture takes values as they are
+    probability: (i, j) => at(i, j).probability,
     sees: (i, j) => i >= 0 && i < rows && j >= 0 && j <= i,
     top: (field) => every.flatMap((i) => top(list.slice(cell(i, 0), cell(i, i) + 1), field)),
     tell: (i, j) => told(at(i, j)),
