@@ -52,13 +52,11 @@ def chart(data: TableData, **state: str) -> altair.LayerChart:
     )
     x, y = rank_lines.layer_axis(data), _y()
     told = shown.transform_calculate(times="datum.even > 0 ? datum.probability / datum.even : null")
+    told, named = rank_lines.told(told, data.heads, "rank", "probability", ".1%")
     tooltip = [
-        altair.Tooltip("rank:Q", title="rank (0 = lowest)"),
-        altair.Tooltip("layer:Q", title="layer"),
-        altair.Tooltip("probability:Q", title="probability", format=".1%"),
+        *named,
         altair.Tooltip("even:Q", title="uniform attention", format=".1%"),
         altair.Tooltip("times:Q", title="times even", format=".2f"),
-        altair.Tooltip("named:N", title="real head"),
     ]
     lines, *points = rank_lines.sorted_lines(data, told, x, y, "rank", tooltip)
     return theme.frame(

@@ -98,13 +98,15 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
 def _map(data):
     heads, others = (altair.Chart(altair.NamedData(name)) for name in ("heads", "others"))
     cells = Cells(_layers(data), _rows(data), data.layers, data.heads + len(BELOW))
-    effect = altair.Tooltip("value:Q", title=predicted.EFFECT, format="+.2f")
-    layer = altair.Tooltip("layer:Q", title="layer")
+    adds = "': ' + format(datum.value, '+.2f') + ' logits'"
+    heads = heads.transform_calculate(told=f"'L' + datum.layer + 'H' + datum.head + {adds}")
+    others = others.transform_calculate(told=f"datum.part + ' of layer ' + datum.layer + {adds}")
+    told = [altair.Tooltip("told:N", title="title")]
     here = "datum.layer === marked_layer && datum.head === marked_head"
     late = f"datum.layer > {0.75 * data.layers}"
     return layered(
-        signed_map.ground(heads, cells, [layer, altair.Tooltip("head:Q", title="head"), effect]),
-        signed_map.ground(others, cells, [layer, altair.Tooltip("part:N", title="part"), effect]),
+        signed_map.ground(heads, cells, told),
+        signed_map.ground(others, cells, told),
         signed_map.marks(heads, cells, signed_map.legend()),
         signed_map.marks(others, cells, signed_map.legend()),
         signed_map.marked(heads, cells, here),

@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.datasets.formats.head_statistics import FILE
-from report.figures.parts import choices, theme
+from report.figures.parts import choices, rank_lines, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES, of_heads
@@ -65,14 +65,10 @@ def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChar
             domain=[0, max(1, model.heads - 1)], **theme.ramp(theme.RANK_RAMP)
         ),
     }
-    points = heads.transform_calculate(named="'head ' + datum.head").mark_circle(
+    heads, tooltip = rank_lines.told(heads, model.heads, "rank_first_token", "first_token", ".1%")
+    points = heads.mark_circle(
         size=44, opacity=1, stroke=altair.ExprRef("paper"), strokeWidth=0.8, aria=False
     )
-    tooltip = [
-        altair.Tooltip("layer:Q", title="layer"),
-        altair.Tooltip("named:N", title="head"),
-        altair.Tooltip("first_token:Q", title="value", format=".1%"),
-    ]
     return theme.frame(
         layered(
             heads.mark_line(strokeWidth=1.3, opacity=0.6, aria=False).encode(

@@ -59,12 +59,7 @@ def chart(data: SweepData, panel: int = 0, **state: str) -> altair.LayerChart:
     x = rank_lines.layer_axis(model)
     y = altair.Y("value:Q", title=None)
     y = y.scale(domain=[0, 1.08], nice=False).axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1])
-    tooltip = [
-        altair.Tooltip("rank:Q", title="rank (0 = lowest)"),
-        altair.Tooltip("layer:Q", title="layer"),
-        altair.Tooltip("value:Q", title="value", format=".1%"),
-        altair.Tooltip("named:N", title="real head"),
-    ]
+    table, tooltip = rank_lines.told(table, model.heads, "rank", "value", ".1%")
     return theme.frame(
         layered(
             *rank_lines.sorted_lines(model, table, x, y, "rank", tooltip, most_layers),

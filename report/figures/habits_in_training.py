@@ -109,7 +109,7 @@ def _lines(table, habit):
         marked.mark_line(strokeWidth=2.2, color=ink, aria=False),
     ]
     tooltip = [
-        altair.Tooltip("named:N", title="head"),
+        altair.Tooltip("named:N", title="title"),
         altair.Tooltip("step:Q", title="training step", format=",d"),
         altair.Tooltip("value:Q", title=_unit(habit), format=".1%"),
     ]

@@ -115,7 +115,7 @@ def _cells(table):
         domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
     )
     tooltip = [
-        altair.Tooltip("named:N", title="head"),
+        altair.Tooltip("named:N", title="title"),
         altair.Tooltip("step:Q", title="training step", format=",d"),
         altair.Tooltip("value:Q", title="value", format=".1%"),
     ]

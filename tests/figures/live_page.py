@@ -40,9 +40,32 @@ TWO_LOOKS = ("attending_to_itself", "attending_to_first_token", "attention_conce
 """Of these, figures 4 to 6, that have two panels: lines, and a map of the same values."""
 
 
-TOOLTIP = """() => Object.fromEntries([...document.querySelectorAll(
-    '#vg-tooltip-element.visible tr')].map(row => [...row.cells].map(cell => cell.textContent)))"""
-"""The tooltip that shows, dict of name to value; empty when none does."""
+TOOLTIP = """() => Object.fromEntries([
+    ...[...document.querySelectorAll('#vg-tooltip-element.visible h2')].map(
+        first => ['title', first.textContent]),
+    ...[...document.querySelectorAll('#vg-tooltip-element.visible tr')].map(
+        row => [...row.cells].map(cell => cell.textContent))])"""
+"""The tooltip that shows, dict of name to value, its sentence as `title`; empty when none does."""
+
+
+def given(told):
+    """(probability, tokens back) of the tooltip of a cell, which begins with a sentence; the bound
+    of "less than 0.1 %", say."""
+    share, away, side = re.search(
+        r" gives (?:less than |more than )?([\d.]+)\u202f% to "
+        r"(?:itself|.*, (\d+) tokens? (back|ahead))$",
+        told["title"],
+    ).groups()
+    return float(share) / 100, int(away or 0) * (-1 if side == "ahead" else 1)
+
+
+def head_of(told):
+    """(layer, head, value as text, rank from the lowest) of the tooltip of a head among others."""
+    layer, head, value, place, side, heads = re.match(
+        r"L(\d+)H(\d+): (.*?), (?:(\d+).. )?(lowest|highest) of (\d+) in", told["title"]
+    ).groups()
+    rank = int(place or 1) - 1
+    return int(layer), int(head), value, rank if side == "lowest" else int(heads) - 1 - rank
 
 
 GRIDS = ("filler_lines", "filler_against", "filler_layers", "filler_effect")
@@ -211,11 +234,10 @@ def told_at(page, number, places, panel=0, most=10_000):
                 const clientY = Math.round(box.y + y * box.height / 100);
                 const at = {clientX, clientY, bubbles: true, pointerType: 'mouse'};
                 canvas.dispatchEvent(new PointerEvent('pointermove', at));
-                const rows = [...document.querySelectorAll('#vg-tooltip-element.visible tr')];
-                const told = rows.map(row => [...row.cells].map(cell => cell.textContent));
-                if (told.length) found.push([[clientX, clientY], Object.fromEntries(told)]);
+                const told = (TOOLTIP)();
+                if (Object.keys(told).length) found.push([[clientX, clientY], told]);
             }
-            return found; }""",
+            return found; }""".replace("TOOLTIP", TOOLTIP),
         [number, panel, places, most],
     )
 

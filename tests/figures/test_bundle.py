@@ -124,7 +124,7 @@ def test_a_bundle_shows_what_the_site_shows(reader, kind, files, browser, site):
         online.context.close()
         assert here == there
     assert here.first != here.second
-    assert {"current token", "target token", "probability"} <= here.told.keys()
+    assert {"title", "score", "current token", "target token"} <= here.told.keys()
 
 
 @pytest.mark.browser

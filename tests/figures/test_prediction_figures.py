@@ -19,7 +19,14 @@ from report.figures.parts import signed_map
 from report.kinds.prediction.data import PredictionData
 from report.text import number as in_words
 from tests import made_prediction
-from tests.figures.live_page import OF_PREDICTIONS, TOOLTIP, go_live, ink_at_rest, until
+from tests.figures.live_page import (
+    OF_PREDICTIONS,
+    TOOLTIP,
+    given,
+    go_live,
+    ink_at_rest,
+    until,
+)
 from tests.figures.test_decoders import assert_same
 
 NUMBERS = {name: number for number, name in enumerate(OF_PREDICTIONS, 1)}
@@ -204,12 +211,18 @@ def signed(value, digits=2):
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
+def at_head(told):
+    """((layer, head), effect as text) of the tooltip of a cell of the map of heads."""
+    place, value = told["title"].removesuffix(" logits").split(": ")
+    return tuple(map(int, place.removeprefix("L").split("H"))), value
+
+
 @pytest.mark.browser
 def test_tooltips_say_what_was_measured(page, predictions_address, prediction, text):
     page.goto(predictions_address)
     told = walk(page, NUMBERS["effects_by_head"], "Home", "ArrowRight", "ArrowUp")
-    at = int(told["layer"]), int(told["head"])
-    assert told["direct effect"] == signed(text.heads[-1][at])
+    at, value = at_head(told)
+    assert value == signed(text.heads[-1][at])
     told = walk(page, NUMBERS["effects_by_head"], "Home", "End", panel=1)
     assert told["part"] == "all biases"
     assert float(told["sum so far"].replace("−", "-")) == pytest.approx(text.logit[-1], abs=0.02)
@@ -222,7 +235,7 @@ def test_tooltips_say_what_was_measured(page, predictions_address, prediction, t
         told = walk(page, number, "End", "ArrowUp", "ArrowLeft", panel=panel)
         i, j = (int(told[f"{which} token"].split()[0]) for which in ("current", "target"))
         one = text.head(layer, head)
-        assert told["probability"] == f"{one.probability[i, j]:.3f}"
+        assert given(told) == (pytest.approx(one.probability[i, j], abs=6e-4), i - j)
         assert float(told["direct effect"].replace("−", "-")) == pytest.approx(
             one.effect[i, j], abs=0.0006
         )
@@ -298,7 +311,7 @@ def test_a_head_that_is_pinned_is_shown_by_all_figures_of_one_head(
     page.goto(predictions_address)
     before = ink_at_rest(page, NUMBERS["direct_and_ablation"])
     told = walk(page, NUMBERS["effects_by_head"], "Home", "ArrowRight", "Enter")
-    layer, head = int(told["layer"]), int(told["head"])
+    (layer, head), _ = at_head(told)
     value = "document.querySelector('#fig-{} input[name={}]').value"
     map_ = NUMBERS["effect_by_target"]
     until(page, f"{value.format(map_, 'layer')} === '{layer}'")

@@ -16,14 +16,14 @@ pytestmark = pytest.mark.browser
 def test_all_figures_draw_and_their_tooltips_have_readable_names(page, address):
     page.goto(address)
     expected = {
-        1: {"current token", "target token", "tokens in the past", "score", "probability",
+        1: {"title", "current token", "target token", "score",
             "content term", "bias term", "ALiBi term"},
         2: {"current token", "target token", "tokens in the past", "probability",
             "content term", "bias term", "ALiBi term"},
         3: {"target token", "bias term", "ALiBi term"},
-        4: {"rank (0 = lowest)", "layer", "value", "real head"},
-        5: {"rank (0 = lowest)", "layer", "value", "real head"},
-        6: {"rank (0 = lowest)", "layer", "value", "real head"},
+        4: {"title"},
+        5: {"title"},
+        6: {"title"},
         7: {"head", "magnitude", "tokens"},
         8: {"head", "alignment", "tokens"},
         9: {"current token", "head", "top target", "orientation", "magnitude"},

@@ -224,7 +224,7 @@ def cell(page, layer, head):
     plot(page, EFFECT, 0)
     # looked for by a pointer of the page's own, then pointed at by a real one
     places = [(x, y) for y in range(4, 100, 4) for x in range(4, 100, 4)]
-    wanted = {"layer": str(layer), "head": str(head)}
+    wanted = {"title": f"L{layer}H{head}"}
     for at, told in told_at(page, EFFECT, places):
         if told.items() >= wanted.items():
             page.mouse.move(*at)
@@ -243,8 +243,7 @@ def test_a_cell_tells_both_measures(page, grids, conditions):
         f"{of[name]:.4f} ± {of[f'{name}_error']:.4f}" for name in ("taken", "total_variation")
     )
     assert found == {
-        "layer": "2",
-        "head": "1",
+        "title": "L2H1",
         "share of the filler": taken,
         "shift among the rest": varied,
         "±": "one standard error, 3 prompts",
@@ -284,8 +283,8 @@ def test_keys_choose_a_cell(page, grids, key):
     for each in ("ArrowUp", "ArrowUp", "ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(each)
     found = page.evaluate(TOOLTIP)  # from L1H2, where the figure stands, within the map
-    assert (found["layer"], found["head"]) == ("1", "3")
-    assert page.inner_text(f"#fig-{EFFECT} .live-figure__live").startswith("layer 1, head 3, share")
+    assert found["title"] == "L1H3"
+    assert page.inner_text(f"#fig-{EFFECT} .live-figure__live").startswith("L1H3, share")
     page.keyboard.press(key)
     until(page, "location.hash.startsWith('#fig-4:layer=1,head=3,')")
     title = f"document.querySelectorAll('#fig-{EFFECT} .live-figure__title')[1]"
@@ -337,7 +336,7 @@ def test_panels_stand_side_by_side_where_there_is_room(page, grids, width, colum
     ]
     side = "x" if columns > 1 else "y"  # the others are beside it, or below
     assert all(heat_map[side] + 100 < box[side] for box in others if box)
-    canvases = page.locator("canvas").all()
+    canvases = page.locator(", ".join(f"#fig-{number} canvas" for number in PANELS)).all()
     assert len(canvases) == sum(PANELS.values())
     inside = "c => { const [a, b] = [c, c.closest('.live-figure__box')]"
     inside += ".map(e => e.getBoundingClientRect()); return a.right - b.right; }"
@@ -373,4 +372,4 @@ def test_a_tap_chooses_a_cell(phone, grids):
     box = plot(page, EFFECT, 0)
     page.touchscreen.tap(box["x"] + 0.9 * box["width"], box["y"] + 0.45 * box["height"])
     until(page, "/^#fig-4:layer=\\d,head=3/.test(location.hash)")
-    assert page.evaluate(TOOLTIP)["head"] == "3"
+    assert page.evaluate(TOOLTIP)["title"].endswith("H3")

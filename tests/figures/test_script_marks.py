@@ -294,7 +294,8 @@ def test_left_and_right_go_along_a_line_and_up_and_down_to_its_neighbours(page, 
     for key in ("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "Home"):
         page.keyboard.press(key)
         told = page.evaluate(live_page.TOOLTIP)
-        places.append((int(told["layer"]), int(told["rank (0 = lowest)"])))
+        layer, _, _, rank = live_page.head_of(told)
+        places.append((layer, rank))
     assert places == [(0, 1), (1, 1), (2, 1), (2, 1), (2, 0), (0, 0)]
 
 
@@ -314,9 +315,10 @@ def test_the_pointer_and_the_keys_tell_the_same(page, address):
     by_mouse = first_tooltip(page, 4)
     page.mouse.move(1, 1)
     walk(page, 4, "Home")
-    for key in ("PageDown", *["ArrowRight"] * int(by_mouse["layer"])):
+    layer, _, _, rank = live_page.head_of(by_mouse)
+    for key in ("PageDown", *["ArrowRight"] * layer):
         page.keyboard.press(key)
-    for _ in range(int(by_mouse["rank (0 = lowest)"])):
+    for _ in range(rank):
         page.keyboard.press("ArrowUp")
     assert page.evaluate(live_page.TOOLTIP) == by_mouse
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.figures.live_page import PAGES, called, go_live, painted
+from tests.figures.live_page import PAGES, TOOLTIP, called, given, go_live, painted
 
 pytestmark = pytest.mark.browser
 
@@ -74,3 +74,43 @@ def test_a_tooltip_comes_at_the_middle_of_every_mark(page, request, of):
             for panel, (count, silent) in enumerate(panels):
                 assert not silent, (name, panel, dark)
                 assert count > 0, (name, panel)
+
+
+PLOT = """(() => { const { figures } = window.told; const [chart] = [...figures.values()][0].charts;
+    const box = chart.canvasBox.querySelector('canvas').getBoundingClientRect();
+    const [x, y] = chart.view.origin();
+    return [box.x + chart.view.padding().left + x, box.y + chart.view.padding().top + y,
+        chart.view.width(), chart.view.height()]; })()"""
+"""Where the plot of figure 1 is in the window: left, top, width, height."""
+
+
+@pytest.fixture(params=["page", "phone"])
+def mapped(request, address):
+    """A page with the attention map in the middle of its window, on a desk and on a phone."""
+    page = request.getfixturevalue(request.param)
+    page.goto(address)
+    go_live(page, 1)
+    page.evaluate("import('/assets/figure/figure.js').then((module) => (window.told = module))")
+    page.evaluate("document.querySelector('#fig-1 canvas').scrollIntoView({ block: 'center' })")
+    painted(page)
+    return page
+
+
+def at_cell(page, size, current, target):
+    """The tooltip of a cell of the map that is pointed at by its middle."""
+    left, top, width, height = page.evaluate(PLOT)
+    page.mouse.move(left + (target + 0.5) * width / size, top + (current + 0.5) * height / size)
+    return page.evaluate(TOOLTIP)
+
+
+def test_what_a_cell_tells_begins_with_a_sentence_and_hides_no_cell(mapped, data):
+    size, truth = data.length, data.attention(1, 0).probability
+    for current, target in ((size - 1, 0), (size - 1, size - 2), (size // 2, size // 3), (1, 1)):
+        told = at_cell(mapped, size, current, target)
+        assert next(iter(told)) == "title"
+        assert given(told) == (pytest.approx(truth[current, target], abs=1e-3), current - target)
+        _, top, _, height = mapped.evaluate(PLOT)
+        tip = mapped.locator("#vg-tooltip-element").bounding_box()
+        assert tip["y"] >= top + height or tip["y"] + tip["height"] <= top
+        assert tip["x"] >= 0
+        assert tip["x"] + tip["width"] <= mapped.viewport_size["width"]

@@ -38,9 +38,9 @@ def test_a_tap_on_the_map_shows_a_cell_until_a_tap_elsewhere(page, address):
     page.goto(address)
     go_live(page, 1)
     tap(page, 1, 0.3, 0.7)
-    assert "probability" in page.evaluate(TOOLTIP)
+    assert "gives" in page.evaluate(TOOLTIP)["title"]
     page.wait_for_timeout(200)
-    assert "probability" in page.evaluate(TOOLTIP)
+    assert "gives" in page.evaluate(TOOLTIP)["title"]
     page.tap("#fig-1 figcaption strong")
     until(page, "!document.querySelector('#vg-tooltip-element.visible')")
 

@@ -234,7 +234,7 @@ def test_the_heat_map_says_what_is_taken_and_moved_and_a_cell_opens_its_panels(v
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowDown")
         shown = page.evaluate(TOOLTIP)
-        layer, head = int(shown["layer"]), int(shown["head"])
+        layer, head = map(int, shown["title"].removeprefix("L").split("H"))
         taken, moved = eager.effect(layer, head)
         assert value(shown["share of the filler"])[0] == eager.near(taken, 1e-4)
         assert value(shown["shift among the rest"])[0] == eager.near(moved, 1e-4)

@@ -6,7 +6,7 @@ import pytest
 from report.datasets.formats.rounding import CELL_ERROR, PROBABILITY_ERROR, STEPS, TOP_ERROR
 from report.measurements.precision import summed_by, tolerance
 from tests.close import require_close
-from tests.figures.live_page import first_tooltip, go_live, ink
+from tests.figures.live_page import first_tooltip, given, go_live, head_of, ink
 from tests.site.reader import number, state, token_index, tooltip_of_cell, wait_for_state
 
 pytestmark = pytest.mark.browser
@@ -44,7 +44,7 @@ def assert_terms(shown, model, truth, cell):
 
 def assert_probability(shown, model, truth, cell):
     expected = truth.probability[cell]
-    assert number(shown["probability"]) == pytest.approx(
+    assert shown == pytest.approx(
         expected, abs=PROBABILITY_ERROR + 0.0005 + expected * rounding(model, truth)
     ), f"probability of cell {cell}"
 
@@ -56,12 +56,13 @@ def assert_cell(page, model, cell):
     current, target = cell
     assert shown["current token"].startswith(f"{current}  “")
     assert shown["target token"].startswith(f"{target}  “")
-    assert number(shown["tokens in the past"]) == current - target
+    probability, away = given(shown)
+    assert away == current - target
     assert number(shown["score"]) == pytest.approx(
         truth.score[cell],
         abs=coarse(model, truth, cell) + last_digit(shown["score"]) + rounding(model, truth),
     ), f"score of cell {cell}"
-    assert_probability(shown, model, truth, cell)
+    assert_probability(probability, model, truth, cell)
     assert_terms(shown, model, truth, cell)
     return shown
 
@@ -134,7 +135,7 @@ def test_the_breakdown_shows_the_terms_of_the_target_of_a_rank(visit, model):
     by_size = np.sort(truth.probability[cell[0]])[::-1]
     assert truth.probability[cell] == pytest.approx(by_size[rank], rel=2 * rounding(model, truth))
     assert number(shown["tokens in the past"]) == cell[0] - cell[1]
-    assert_probability(shown, model, truth, cell)
+    assert_probability(number(shown["probability"]), model, truth, cell)
     assert_terms(shown, model, truth, cell)
 
 
@@ -154,13 +155,12 @@ def point_at_a_head(page, figure):
 
 
 @pytest.mark.parametrize(("figure", "target"), [(4, lambda token: token), (5, lambda token: 0)])
-def test_a_sorted_point_names_its_real_head(visit, model, figure, target):
+def test_a_sorted_point_names_its_head(visit, model, figure, target):
     shown = point_at_a_head(visit(), figure)
-    layer, rank = (int(shown[name]) for name in ("layer", "rank (0 = lowest)"))
-    head = int(shown["real head"].removeprefix("head "))
+    layer, head, value, rank = head_of(shown)
     shares = np.array([model.share_of_rows(layer, each, target) for each in range(model.heads)])
     near = np.array([undecided(model, layer, each) for each in range(model.heads)])
-    assert number(shown["value"]) == pytest.approx(shares[head], abs=0.0005 + near[head])
+    assert number(value) == pytest.approx(shares[head], abs=0.0005 + near[head])
     least, most = shares - near, shares + near
     assert (most < least[head]).sum() <= rank <= (least <= most[head]).sum() - 1
     assert near.max() < 0.25, "the order of heads would say nothing"

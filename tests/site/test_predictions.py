@@ -6,7 +6,7 @@ import pytest
 from report.inputs.passages import corpus
 from report.kinds.prediction.measure import MEANS_OF
 from report.measurements.precision import summed_by, tolerance
-from tests.figures.live_page import TOOLTIP, go_live
+from tests.figures.live_page import TOOLTIP, given, go_live
 from tests.site.reader import number, state, token_index
 
 pytestmark = pytest.mark.browser
@@ -40,7 +40,7 @@ def test_a_cell_says_how_much_was_looked_at_and_how_much_it_mattered(visit, mode
     for panel, keys in enumerate((("End", "ArrowUp"), ("Home", "ArrowDown", "ArrowDown"))):
         shown = tooltip(page, place, *keys, panel=panel)
         row, column = (token_index(shown[f"{which} token"]) for which in ("current", "target"))
-        share = number(shown["probability"])
+        share, _ = given(shown)
         assert share == pytest.approx(probability[row, column], abs=2 * KEPT + rounding)
         effect = number(shown["direct effect"])
         assert effect == pytest.approx(effects[row, column], abs=2 * KEPT + rounding)

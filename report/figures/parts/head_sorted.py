@@ -57,10 +57,9 @@ def layers(
     """The map.
 
     table: of rows with layer, head and the field `value`; most: end of the colours; number: format
-    of a value; tooltip: may use the field "named"
+    of a value; tooltip: of each head
     """
     shown = table.transform_calculate(
-        named="'head ' + datum.head",
         left="datum.layer - 0.48",
         right="datum.layer + 0.48",
         top="datum.head - 0.46",
@@ -198,12 +197,7 @@ def _chart(data, measure, panel, state):
     at = choices.at_state(controls(data), state)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
     rank = f"rank_{measure.name}"
-    tooltip = [
-        altair.Tooltip(f"{rank}:Q", title="rank (0 = lowest)"),
-        altair.Tooltip("layer:Q", title="layer"),
-        altair.Tooltip(f"{measure.name}:Q", title="value", format=measure.number),
-        altair.Tooltip("named:N", title="real head"),
-    ]
+    heads, tooltip = rank_lines.told(heads, data.heads, rank, measure.name, measure.number)
     if panel == 0:
         drawn = _lines(data, measure, heads, rank, tooltip)
     else:

@@ -1,6 +1,6 @@
 """Heads sorted by value at each layer; line r joins the r-th values of all layers.
 
-Lines never cross, and a line is no head; each point knows the real head it stands for.
+Lines never cross, and a line is no head; each point tells which head it stands for.
 """
 
 import altair
@@ -27,7 +27,7 @@ def sorted_lines(
 ) -> list[altair.Chart]:
     """Lines through values of one rank, points, and the name of the highest head of each layer.
 
-    table: of rows with layer, head and the field `rank`; tooltip: may use the field "named"
+    table: of rows with layer, head and the field `rank`; tooltip: of each head
     most_layers: of all panels of a figure, so that heads have names of one length in all of them
     returns: the lines first
     """
@@ -38,15 +38,14 @@ def sorted_lines(
     lines = table.mark_line(
         strokeWidth=1 if many else 1.6, opacity=0.45 if many else 0.75, aria=False
     )
-    named = table.transform_calculate(named="'head ' + datum.head")
-    points = named.mark_circle(
+    points = table.mark_circle(
         size=altair.ExprRef(f"width > 500 ? {26 if many else 62} : {16 if many else 44}"),
         opacity=1,
         stroke=altair.ExprRef("paper"),
         strokeWidth=0.8,
         aria=False,
     )
-    around = named.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
+    around = table.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
     return [
         lines.encode(x=x, y=y, color=colour, detail=altair.Detail(f"{rank}:N")),
         around.encode(x=x, y=y, tooltip=tooltip),
@@ -132,6 +131,29 @@ def _peaks(named, value, room):
             f"!(isValid(datum.{there}) && {near} && datum.{there}_order < datum.order)"
         )
     return named
+
+
+def told(
+    table: altair.Chart, heads: int, rank: str, value: str, number: str
+) -> tuple[altair.Chart, list[altair.Tooltip]]:
+    """The table with what is told of each head, and the tooltip that begins with it.
+
+    It is a sentence: "L5H1: 61.0%, 3rd lowest of 9 in layer 5".
+
+    heads: of a layer; rank, value: fields of the table; number: format of the value
+    """
+    said = f"'L' + datum.layer + 'H' + datum.head + ': ' + format(datum.{value}, '{number}')"
+    if heads > 1:
+        low = f"2 * datum.{rank} < {heads - 1}"
+        near = f"({low} ? datum.{rank} + 1 : {heads} - datum.{rank})"
+        teen = f"{near} % 100 > 10 && {near} % 100 < 14"
+        end = f"{teen} ? 'th' : ({near} % 10 === 1 ? 'st' : {near} % 10 === 2 ? 'nd' : "
+        end += f"{near} % 10 === 3 ? 'rd' : 'th')"
+        said += (
+            f" + ', ' + ({near} === 1 ? '' : {near} + ({end}) + ' ') + "
+            f"({low} ? 'lowest' : 'highest') + ' of {heads} in layer ' + datum.layer"
+        )
+    return table.transform_calculate(told=said), [altair.Tooltip("told:N", title="title")]
 
 
 def layer_axis(data: choices.Heads, field: str = "layer", around: float = 0.25) -> altair.X:

@@ -103,7 +103,7 @@ export function effects(file, texts, reduction, { condition, names }) {
       tell: (item) => {
         const cell = find(item);
         if (!cell) return null;
-        const lines = { layer: cell.layer, head: cell.head };
+        const lines = { title: `L${cell.layer}H${cell.head}` };
         for (const [name, called] of Object.entries(names)) {
           const error = cell[`${name}_error`];
           lines[called] = cell[name] === null ? "not known" : spread(cell[name], error, decimals);

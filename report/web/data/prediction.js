@@ -1,7 +1,7 @@
 // prediction-head/1, the file of one head on a text, as functions of a cell: current token i, which
 // predicts, and target token j. The twin of prediction_head.py in report/datasets/formats.
 
-import { share } from "./shares.js";
+import { gives } from "./shares.js";
 
 const HALF = 0.5; // targets that together have this part of a row are marked
 const MOST = 11; // of them
@@ -51,11 +51,10 @@ const token = (index, text) => `${index}  “${text}”`;
 function told(cell) {
   const sign = cell.effect > 0 ? "+" : "";
   return {
-    "current token": token(cell.current_token, cell.current_text),
-    "target token": token(cell.target_token, cell.target_text),
-    "tokens in the past": cell.distance,
-    probability: share(cell.probability),
+    title: gives(cell),
     "direct effect": sign + cell.effect.toFixed(3).replace("-", "−"),
     "asked for": cell.asked,
+    "current token": token(cell.current_token, cell.current_text),
+    "target token": token(cell.target_token, cell.target_text),
   };
 }

@@ -1,11 +1,31 @@
 // Shares in words, rounded neither to nothing nor to all: 0.9998 is no "1.000". In prose
 // report/text.py sees to it, in charts report/figures/build/defaults.py.
 
+const LONGEST = 24; // characters of a token in a sentence
 const ROUNDING = 5e-7; // float32 may fall short of a sum that is 1 by so much
 
 export const share = (value) => between(value, 3, 1, "");
 
-export const percent = (value) => between(value, 0, 100, "\u202f%");
+export const percent = (value, digits = 0) => between(value, digits, 100, "\u202f%");
+
+// What a cell of an attention map tells, as a sentence.
+export function gives({ current_text, target_text, distance, probability }) {
+  const start = `${word(current_text)} gives ${percent(probability, 1)} to`;
+  if (!distance) return `${start} itself`;
+  const away = Math.abs(distance);
+  const tokens = `${away} ${away === 1 ? "token" : "tokens"} ${distance > 0 ? "back" : "ahead"}`;
+  return `${start} ${word(target_text)}, ${tokens}`;
+}
+
+const BACKWARD = /[\u0590-\u08ff\ufb1d-\ufefc]|[\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+// A token in a sentence. What runs from right to left is isolated: else it would take a number that
+// follows for a part of it.
+function word(text) {
+  const letters = [...(text.trim() || text)];
+  const shown = letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : letters.join("");
+  return BACKWARD.test(shown) ? `“\u2068${shown}\u2069”` : `“${shown}”`;
+}
 
 function between(value, digits, whole, unit) {
   const least = 10 ** -digits;

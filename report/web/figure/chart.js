@@ -13,6 +13,7 @@ import { draw, loadLibrary } from "./drawing.js";
 import { told } from "./expressions.js";
 import { MapDrawing } from "./map_drawing.js";
 import { loadSpec } from "./models.js";
+import { placeTooltip } from "./tooltip.js";
 import { hasSingles, headsOf, Singles, singlesStore } from "./singles.js";
 
 // Longer labels make a narrower plot, which shows fewer columns, whose labels may be shorter again: a
@@ -38,7 +39,7 @@ export class Chart {
     this.params = new Set(spec.signals.map((each) => each.name));
     this.singles = hasSingles(spec) ? new Singles(view, spec, () => this.readSingles()) : null;
     if (datasets.map) this.watchSize();
-    keepTooltipInside(view);
+    placeTooltip(view, () => this.map && this.canvasBox);
     this.hideTip = this.watch();
   }
 
@@ -267,25 +268,3 @@ const shade = () =>
 
 // Whether charts are for paper from now on; they are to be repainted.
 export const forPaper = (now) => (printing = now);
-
-const MARGIN = 4; // pixels between a tooltip and the edge of the window
-
-// Vega places a tooltip beside the pointer; where no side has room, a narrow window would cut off the
-// beginnings of its lines.
-function keepTooltipInside(view) {
-  const show = view.tooltip();
-  view.tooltip((...told) => {
-    show.call(view, ...told);
-    const tip = document.getElementById("vg-tooltip-element");
-    if (!tip?.classList.contains("visible")) return;
-    const { width, height } = tip.getBoundingClientRect();
-    place(tip, "left", innerWidth - width);
-    place(tip, "top", innerHeight - height);
-  });
-}
-
-function place(tip, side, room) {
-  const at = parseFloat(tip.style[side]);
-  const inside = Math.max(MARGIN, Math.min(at, room - MARGIN));
-  if (inside !== at) tip.style[side] = `${inside}px`;
-}

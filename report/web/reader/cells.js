@@ -2,7 +2,7 @@
 // [current token, target token]. The current token is marked in all figures, and both in the
 // passage. A pinned cell is outlined, and its tokens are pinned.
 
-import { share } from "../data/shares.js";
+import { gives } from "../data/shares.js";
 import { aim, pin, pins, pointSoon, unpin, unpoint } from "./marks.js";
 import { clamp, PAGE } from "./walk.js";
 
@@ -118,24 +118,18 @@ function step(key, at, map) {
 
 const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
 
-// What a tooltip says of a cell; names: {term: what a reader calls it}.
+// What a tooltip says of a cell, the sentence first; names: {term: what a reader calls it}.
 function describe(cell, names) {
   const token = (index, text) => `${index}  “${text}”`;
   const digits = cell.probability < 0.01 ? 1 : 2; // such scores are kept less exactly
   const known = Object.entries(cell.terms).filter(([name]) => names[name]);
   return {
-    "current token": token(cell.current_token, cell.current_text),
-    "target token": token(cell.target_token, cell.target_text),
+    title: gives(cell),
     ...(cell.class ? { "what it is": cell.class } : {}),
-    [apart(cell)]: Math.abs(cell.distance),
     score: fixed(cell.score, digits),
     ...(cell.uncapped === undefined ? {} : { "score before the cap": fixed(cell.uncapped, digits) }),
-    probability: share(cell.probability),
     ...Object.fromEntries(known.map(([n, value]) => [`${names[n]} term`, fixed(value, digits)])),
+    "current token": token(cell.current_token, cell.current_text),
+    "target token": token(cell.target_token, cell.target_text),
   };
-}
-
-function apart({ distance, backward }) {
-  if (backward) return "tokens in the past";
-  return distance < 0 ? "tokens after" : "tokens before";
 }

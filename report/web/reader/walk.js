@@ -3,7 +3,8 @@
 // heads.js, items.js. Each gives, for a chart, an object with
 //   help          what keys do, for those who do not see
 //   next(at, key) the stop that a key leads to, undefined for other keys; at: null at first
-//   tell(at)      lines of the tooltip, {name: value}, or null where there is nothing
+//   tell(at)      lines of the tooltip, {name: value}, the one named `title` above the others as it
+//                 is, or null where there is nothing
 //   place(at)     where the tooltip is, in pixels of the plot
 //   show(at)      draws the stop and marks what it is; of null: nothing
 //   choose(at)    what Enter, a click or a tap does
@@ -98,7 +99,9 @@ function followKeys(chart, box, kind, place) {
     if (next === undefined) return;
     event.preventDefault();
     const lines = place.show(next, eventAt(chart.view, ...kind.place(next)));
-    const words = Object.entries(lines ?? {}).map((line) => line.map(shortened).join(" "));
+    const { title, ...others } = lines ?? {};
+    const words = Object.entries(others).map((line) => line.map(shortened).join(" "));
+    if (title) words.unshift(title);
     if (lines) chart.say(words.join(", "));
   });
 }

@@ -42,9 +42,8 @@ def test_every_point_names_a_head_of_its_own(data, measure, figure):
 def test_lines_join_ranks_and_not_heads(data, measure, figure):
     lines, _, points, *_ = figure.chart(data).to_dict()["layer"]
     assert lines["encoding"]["detail"]["field"] == f"rank_{measure}"
-    titles = {each["title"]: each["field"] for each in points["encoding"]["tooltip"]}
-    assert titles["real head"] == "named"
-    assert titles["value"] == measure
+    said = next(each["calculate"] for each in points["transform"] if each.get("as") == "told")
+    assert {f"datum.{measure}", f"datum.rank_{measure}"} <= set(re.findall(r"datum\.\w+", said))
 
 
 @every_measure
