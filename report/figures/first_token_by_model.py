@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.datasets.formats.head_statistics import FILE
-from report.figures.parts import choices, rank_lines, theme
+from report.figures.parts import choices, rank_lines, theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES, of_heads
@@ -33,8 +33,9 @@ def caption(data: PassageModels) -> str:
     return (
         "A point is a head: how often the top target of a token is the first token. At each "
         "layer the heads are sorted by their value, and a line joins the values of one rank. All "
-        "panels have the same vertical axis. Token 0 is left out."
-    )
+        "panels have the same vertical axis. Token 0 is left out. "
+        f"{token_names.first_tokens(data)}"
+    ).strip()
 
 
 def controls(data: PassageModels) -> list[Control | Switch]:

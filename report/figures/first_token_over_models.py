@@ -2,7 +2,7 @@
 
 import altair
 
-from report.figures.parts import choices, theme
+from report.figures.parts import choices, theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES
@@ -39,8 +39,9 @@ def caption(data: PassageModels) -> str:
     mean = "The line joins the" if _steps(data) else "Large points with a name are"
     return (
         f"A point is a head at the {where} of its model: how often the top target of a token "
-        f"is the first token. {mean} means over all heads. Token 0 is left out."
-    )
+        f"is the first token. {mean} means over all heads. Token 0 is left out. "
+        f"{token_names.first_tokens(data)}"
+    ).strip()
 
 
 def controls(data: PassageModels) -> list[Control | Switch]:

@@ -6,8 +6,8 @@ import pytest
 
 from report.datasets import store
 from report.figures.build import vega
-from report.pages.article import ArticleFigures
-from tests.figures import live_page
+from report.pages.article import ArticleFigures, figure_for
+from tests.figures import hand_made, live_page
 from tests.figures.live_page import go_live, ink, until
 
 
@@ -51,6 +51,30 @@ def test_a_shared_address_opens_the_model_and_its_state(page, address):
     assert link.get_attribute("href").endswith(f"{model_folder('step2000')}/attention/2/3.json")
 
 
+def test_a_layer_that_the_other_model_has_not_is_said(page, address):
+    def shallow(route):
+        spec = route.fetch().json()
+        for control in spec["usermeta"]["report"]["controls"]:
+            if control["param"] == "layer":
+                control["maximum"] = 1
+        route.fulfill(json=spec)
+
+    files = "**/attention_map-step2000.vega.json"
+    page.route(files, shallow)
+    page.goto(f"{address}#fig-1:layer=2,head=3")
+    go_live(page, 1)
+    note = page.locator("#fig-1 .live-figure__beyond")
+    assert not note.count()
+    page.locator("#fig-1 input[value=step2000]").check(force=True)
+    until(page, "document.querySelector('#fig-1 .live-figure__beyond') !== null")
+    page.unroute(files)
+    assert (value(page, "layer"), value(page, "head")) == ("1", "3")
+    assert note.inner_text().startswith("step2000 has no layer 2: layer 1,")
+    page.locator("#fig-1 input[name=layer]").focus()
+    page.keyboard.press("ArrowLeft")
+    until(page, "document.querySelector('#fig-1 .live-figure__beyond') === null")
+
+
 def test_specifications_name_each_other_and_their_own_sliders(models):
     article = ArticleFigures(live_page.HAND, models)
     article.announced = ["attention_map"]
@@ -67,6 +91,21 @@ def test_specifications_name_each_other_and_their_own_sliders(models):
     assert re.search(r'value="step2000" checked', html)
     for name, rows in placed.written_rows(placed.panels[0]):
         pytest.fail(f"{name} of {rows} is written though a dataset has it")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"),
+    [(("no_special", "alibi_bias"), True), (("alibi_bias", "window"), False)],
+)
+def test_models_that_begin_differently_say_so_where_they_are_compared(tmp_path, kinds, told):
+    data = hand_made.several(tmp_path, kinds, ("Words", "Other"))
+    said = "The first token is one of the text in Words; in Other it is put in front of the text"
+    switch = figure_for("attending_to_first_token", data)
+    state = {"source": "corpus"}
+    assert said not in switch.seen(data, model="words", **state)
+    assert (said in switch.seen(data, model="other", **state)) is told
+    for name in ("first_token_by_model", "first_token_over_models"):
+        assert (said in figure_for(name, data).caption(data)) is told
 
 
 def test_rows_of_a_figure_without_a_dataset_are_written_for_every_state(models):

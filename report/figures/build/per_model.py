@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from report.errors import ReportError
 from report.figures.build import defaults
-from report.figures.parts import choices, grid
+from report.figures.parts import choices, grid, token_names
 from report.figures.parts.figure import Figure
 from report.kinds.passage.data import PassageData, PassageModels
 from report.text import split_sentences
@@ -40,7 +40,7 @@ def per_model(figure: Figure) -> Figure:
         chart=chart,
         rows=lambda data, model, **state: figure.rows(data.by_name[model], **state),
         alt=alt,
-        seen=lambda data, model, **state: figure.seen(data.by_name[model], **state),
+        seen=lambda data, model, **state: _seen(figure, data, model, state),
         boxes=lambda data: _boxes(figure, data),
         one_model=figure,
     )
@@ -137,6 +137,14 @@ def _left_out(figure, data):
     """Why a figure can be drawn of none of the models; "" if it can of one."""
     reasons = [figure.left_out(model) for model in data.models]
     return reasons[0] if all(reasons) else ""
+
+
+def _seen(figure, data, model, state):
+    """What is to be seen; at another model than the first, also how the first tokens differ."""
+    seen = figure.seen(data.by_name[model], **state)
+    if "first token" not in seen or model == next(iter(_drawable(figure, data))):
+        return seen
+    return " ".join(filter(None, (seen, token_names.first_tokens(data))))
 
 
 def _caption(figure, data):

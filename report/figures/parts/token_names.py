@@ -7,13 +7,29 @@ from typing import Any
 
 import altair as alt
 
-from report.kinds.passage.data import PassageData, Token
+from report.kinds.passage.data import PassageData, PassageModels, Token
 from report.text import characters, shortened
 
 
 def token_label(token: str, text: str) -> str:
     """Expression: index and text of a token, e.g. 17 “ lamp”, from two field names."""
     return f"datum.{token} + '  “' + datum.{text} + '”'"
+
+
+def first_tokens(data: PassageModels) -> str:
+    """What the first token is in each model, a sentence; "" where it is of one kind in all."""
+    firsts = [
+        (label, model.tokens[0]) for label, model in zip(data.labels, data.models, strict=True)
+    ]
+    ours = [label for label, token in firsts if not token.special]
+    added = [(label, token) for label, token in firsts if token.special]
+    if not ours or not added:
+        return ""
+    return (
+        f"The first token is one of the text in {', '.join(ours)}; in "
+        f"{', '.join(label for label, _ in added)} it is put in front of the text "
+        f"(“{shortened(added[0][1].name, NAMED)}”)."
+    )
 
 
 APART = "abs(datum.distance) + (datum.distance > 0 ? ' before' : datum.distance ? ' after' : '')"

@@ -10,17 +10,40 @@ export async function loadSpec(address, state) {
   return file ? loadJson(new URL(file.replace(/json$/, "vega.json"), address).href) : spec;
 }
 
-// Sliders reach what the chosen model has; a value beyond is the nearest one.
+const asked = new WeakMap(); // figure -> {model, beyond: [slider, the value it was set to]}
+
+// Sliders reach what the chosen model has; a value beyond becomes the nearest one, and that is said.
 export async function fitSliders(figure, address) {
-  if (!("model" in figure.state)) return;
+  const { model } = figure.state;
+  if (model === undefined) return;
   const { controls } = (await loadSpec(address, figure.state)).usermeta.report;
+  const beyond = [];
   for (const { param, minimum, maximum } of controls) {
     const slider = figure.element.querySelector(`input[type=range][name="${param}"]`);
     if (!slider || maximum === undefined) continue;
     slider.dataset.most ??= slider.max;
+    if (Number(slider.value) > maximum) beyond.push([slider, slider.value]);
     Object.assign(slider, { min: minimum, max: maximum });
     slider.closest("label").hidden = minimum === maximum;
   }
+  if (beyond.length) asked.set(figure, { model, beyond });
+  tellBeyond(figure, model);
+}
+
+// Below the controls, for as long as these stand where the model made them stand.
+function tellBeyond(figure, model) {
+  const { model: of, beyond = [] } = asked.get(figure) ?? {};
+  const still = of === model && beyond.every(([slider]) => slider.value === slider.max);
+  const place = figure.element.querySelector(".live-figure__beyond") ?? document.createElement("p");
+  if (!still) return place.remove();
+  const name = figure.element.querySelector("input[data-param=model]:checked").parentElement.textContent;
+  const told = beyond.map(([slider, value]) => {
+    const what = slider.closest("label").querySelector("span").textContent.trim().toLowerCase();
+    return `${name.trim()} has no ${what} ${value}: ${what} ${slider.max}, its last, is shown.`;
+  });
+  Object.assign(place, { className: "live-figure__beyond", role: "status" });
+  place.textContent = told.join(" ");
+  figure.element.querySelector(".live-figure__controls").append(place);
 }
 
 // Lets sliders reach what any model has, before another is chosen together with their values.
