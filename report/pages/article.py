@@ -236,8 +236,9 @@ class ArticleFigures:
             raise ReportError(
                 f"passage(opens={opens}): the passage has the tokens 0 to {len(read.tokens) - 1}."
             )
-        about = {"tokens": read.tokens, "passage": read.passage, "shaded": self.can_shade()}
-        about["opens"] = opens
+        shaded = self.can_shade()
+        about = {"tokens": read.tokens, "passage": read.passage, "shaded": shaded, "opens": opens}
+        about["model"] = read.label if shaded else ""
         return self._html("_passage.html.j2", **about)
 
     def can_shade(self) -> bool:

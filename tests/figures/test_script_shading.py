@@ -15,7 +15,7 @@ LOOKED = """[...document.querySelectorAll('#passage .token')].map(
 RANKS = """Object.fromEntries([...document.querySelectorAll('#passage .token')].flatMap(
     (token, n) => token.dataset.rank ? [[token.dataset.rank, n]] : []))"""
 SAYS = "document.querySelector('.passage__says').textContent"
-TURN, KEEP = (f".passage__button[data-act={act}]" for act in ("turn", "keep"))
+GETS, KEEP, OUT = (f".passage__button[data-act={act}]" for act in ("gets", "keep", "out"))
 KEPT = "getComputedStyle(document.querySelector('.passage-frame')).position === 'fixed'"
 FAINTEST, LEAST, NUMBERED = 0.002, 0.02, 9
 
@@ -38,8 +38,26 @@ def assert_shaded(page, shares):
     strongest = [each for each in order if shares[each] >= LEAST][:NUMBERED]
     assert list(page.evaluate(RANKS).values()) == strongest
     said = page.evaluate(SAYS)
-    assert all(f"{each} “" in said for each in strongest[:3])
-    assert f"{round(100 * shares[strongest[0]])}\u202f%" in said
+    told = [f"{round(100 * shares[each])}\u202f%" for each in strongest[:3]]
+    places = [
+        said.index(f"{each} to ") if f"{each} to " in said else said.index(f"{each} from ")
+        for each in told
+    ]
+    assert places == sorted(places)
+
+
+def sliders(page, number):
+    """The layer and the head that a figure is set to."""
+    names = ("layer", "head")
+    return [int(page.locator(f"#fig-{number} input[name={each}]").input_value()) for each in names]
+
+
+def chosen(page):
+    """Those that the lists above the passage stand at."""
+    return [
+        int(page.locator(f".passage__bar select[name={each}]").input_value())
+        for each in ("layer", "head")
+    ]
 
 
 @pytest.mark.parametrize("index", [0, 23])
@@ -47,49 +65,93 @@ def test_a_token_that_is_pointed_at_shades_what_it_attends_to(page, address, dat
     page.goto(address)
     token(page, index).hover()
     until(page, SHADED)
-    state = page.evaluate(
-        """() => Object.fromEntries(['layer', 'head'].map(name =>
-        [name, Number(document.querySelector(`#fig-1 input[name=${name}]`).value)]))"""
-    )
-    assert_shaded(page, head_of(data, **state)[index])
-    assert page.evaluate(SAYS).endswith(f"(layer {state['layer']}, head {state['head']}).")
+    layer, head = sliders(page, 1)
+    assert_shaded(page, head_of(data, layer, head)[index])
+    assert page.evaluate(SAYS).startswith(f"L{layer}H{head} of ")
+    shares = head_of(data, layer, head)[index]
+    first_line, second = page.inner_text(".passage__tip").split("\n")
+    top = data.tokens[shares.argmax()].text.strip() or data.tokens[shares.argmax()].label
+    assert first_line == f"gives {round(100 * shares.max())}\u202f% to “\u2068{top}\u2069”"
+    assert second == f"token {index}, id {data.tokens[index].id}"
 
 
-def test_the_shades_are_of_the_head_of_the_figure_that_was_used_last(page, address, data):
+def test_the_passage_and_its_figure_have_one_layer_and_head(page, address, data):
     page.goto(address)
     go_live(page, 1)
-    go_live(page, 2)
-    set_to(page, 1, layer=2, head=1)
-    set_to(page, 2, layer=0, head=3)
-    page.locator("#fig-2 input[name=layer]").focus()
-    token(page, 20).hover()
-    until(page, f"{SAYS}.includes('layer 0, head 3')")
-    assert_shaded(page, head_of(data, 0, 3)[20])
     token(page, 20).click()
-    page.mouse.move(1, 1)
-    page.locator("#fig-1 input[name=layer]").focus()
-    page.keyboard.press("Home")
-    until(page, f"{SAYS}.includes('layer 0, head 1')")
-    page.locator("#fig-1 input[name=layer]").blur()
-    assert_shaded(page, head_of(data, 0, 1)[20])
+    set_to(page, 1, layer=2, head=1)
+    until(page, f"{SAYS}.startsWith('L2H1 ')")
+    assert chosen(page) == [2, 1]
+    assert_shaded(page, head_of(data, 2, 1)[20])
+    page.locator(".passage__bar select[name=layer]").select_option("0")
+    page.locator(".passage__bar select[name=head]").select_option("3")
+    until(page, f"{SAYS}.startsWith('L0H3 ')")
+    assert sliders(page, 1) == [0, 3]
+    until(page, "location.hash.startsWith('#fig-1:') && location.hash.includes('layer=0,head=3')")
+    assert_shaded(page, head_of(data, 0, 3)[20])
+    go_live(page, 2)
+    set_to(page, 2, layer=1, head=0)
+    assert (sliders(page, 1), chosen(page)) == ([0, 3], [0, 3])  # another figure's head is its own
+    page.go_back()
+    page.go_back()
+    until(page, f"{SAYS}.startsWith('L0H1 ')")  # before its head was chosen
+    assert chosen(page) == sliders(page, 1)
 
 
 def test_the_switch_and_alt_turn_the_shades_round(page, address, data):
     page.goto(f"{address}#fig-1:layer=1,head=0")
     resting_box(page, 1)  # the address scrolls there, away from a pointer that was at the text
     token(page, 3).hover()
-    until(page, f"{SAYS}.startsWith('Token 3 ')")  # what stands there at first has the words too
+    until(page, f"{SAYS}.includes(' gives ')")
     page.keyboard.down("Alt")
-    until(page, f"{SAYS}.includes('gets attention from')")
+    until(page, f"{SAYS}.includes(' gets ')")
     assert_shaded(page, head_of(data, 1, 0)[:, 3])
     page.keyboard.up("Alt")
-    until(page, f"{SAYS}.includes('attends to')")
-    page.locator(TURN).click()
-    assert page.locator(TURN).get_attribute("aria-pressed") == "true"
+    until(page, f"{SAYS}.includes(' gives ')")
+    page.locator(GETS).click()
+    assert page.locator(GETS).get_attribute("aria-pressed") == "true"
     token(page, 5).hover()
-    until(page, f"{SAYS}.includes('Token 5 ')")
-    assert "gets attention from" in page.evaluate(SAYS) or "no token" in page.evaluate(SAYS)
+    until(page, f"{SAYS}.includes(' gets ')")
     assert_shaded(page, head_of(data, 1, 0)[:, 5])
+    page.locator("[data-act=gives]").click()
+    token(page, 5).hover()
+    until(page, f"{SAYS}.includes(' gives ')")
+
+
+def test_a_token_that_gets_little_is_told_from_whom(page, address, data):
+    got = head_of(data, 0, 2)[:, 23]
+    assert got.max() < LEAST
+    page.goto(f"{address}#fig-1:layer=0,head=2")
+    page.locator(GETS).click()
+    token(page, 23).hover()
+    until(page, f"{SAYS}.includes(' gets little, at most ')")
+    assert "less than 1\u202f% from" in page.evaluate(SAYS)
+    assert page.evaluate(RANKS) == {}
+
+
+def test_without_the_first_token_the_others_share_the_rest(page, address, data):
+    whole = head_of(data, 1, 1)
+    assert whole[3, 0] > 0.9
+    page.goto(f"{address}#fig-1:layer=1,head=1")
+    resting_box(page, 1)
+    token(page, 3).hover()
+    until(page, f"{SAYS}.includes('Leave out the first token')")  # where it has nearly all
+    page.locator(OUT).click()
+    token(page, 12).hover()
+    until(page, f"{SAYS}.includes('left out; of the rest')")
+    rest = np.where(np.arange(24) > 0, whole, 0)
+    rest = rest / np.maximum(rest.sum(1, keepdims=True), 1e-30)
+    assert f"{round(100 * whole[12, 0])}\u202f%" in page.evaluate(SAYS)
+    assert_shaded(page, rest[12])
+    token(page, 0).hover()
+    until(page, f"{SAYS}.includes('nothing else gets any')")
+    page.locator(GETS).click()
+    token(page, 12).hover()
+    until(page, f"{SAYS}.includes(' gets ')")
+    assert_shaded(page, rest[:, 12])
+    token(page, 0).hover()
+    until(page, f"{RANKS}[1] === 0")
+    assert_shaded(page, whole[:, 0])  # of the first token itself, all is told
 
 
 def test_the_keys_shade_and_are_told(page, address, data):
@@ -98,11 +160,12 @@ def test_the_keys_shade_and_are_told(page, address, data):
     token(page, 0).wait_for()  # of keys that are pressed before they have come, the last one counts
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    until(page, f"{SAYS}.startsWith('Token 2 ')")
+    until(page, "document.querySelector('.passage__tip').textContent.includes('token 2, id')")
+    until(page, f"{SAYS}.includes(' gives ')")
     ids = token(page, 2).get_attribute("aria-describedby").split()
     told = " ".join(page.locator(f"#{each}").inner_text() for each in ids)
     assert "token 2, id" in told
-    assert "attends to" in told
+    assert "gives" in told
     page.keyboard.press("Escape")
     page.evaluate("document.activeElement.blur()")
     until(page, f"!({SHADED})")
@@ -114,13 +177,13 @@ def test_the_keys_shade_and_are_told(page, address, data):
 def test_a_finger_shades(phone, address, data):
     phone.goto(address)
     phone.locator("#passage .token").nth(9).tap()
-    until(phone, f"{SAYS}.startsWith('Token 9 ')")
-    phone.locator(TURN).tap()
-    until(phone, f"{SAYS}.includes('gets attention from')")
+    until(phone, f"{SAYS}.includes(' gives ')")
+    phone.locator(GETS).tap()
+    until(phone, f"{SAYS}.includes(' gets ')")
     assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("act", ["turn", "keep"])
+@pytest.mark.parametrize("act", ["out", "keep"])
 def test_a_button_is_obeyed_before_its_script_has_come(page, address, act):
     held = Held(page, "**/reader/shading.js")
     page.goto(address)
@@ -146,6 +209,8 @@ def test_the_text_can_be_kept_in_view(page, address, data):
     page.locator(KEEP).click()
     until(page, KEPT)
     assert page.evaluate(f"{figure}.top + scrollY") == pytest.approx(before, abs=1)
+    strip = "document.querySelector('.passage-frame').getBoundingClientRect()"
+    assert page.evaluate(f"{strip}.height <= innerHeight / 5")
     for move in (into, "scrollTo({top: 0, behavior: 'instant'})"):
         page.evaluate(move)
         assert page.evaluate(f"{place}.top >= 0 && {place}.bottom < innerHeight / 2")
@@ -159,21 +224,50 @@ def test_the_text_can_be_kept_in_view(page, address, data):
     assert page.evaluate(f"{place}.bottom < 0")
 
 
-def test_a_token_that_is_marked_in_a_figure_is_brought_into_the_strip(page, address, data):
-    page.set_viewport_size({"width": 500, "height": 700})
+INSIDE = """selector => { const box = document.querySelector('#passage').getBoundingClientRect();
+    const token = document.querySelector(selector).getBoundingClientRect();
+    return token.top >= box.top - 1 && token.bottom <= box.bottom + 1; }"""
+
+
+def test_the_strip_shows_the_pinned_token_and_one_that_is_marked_in_a_figure(phone, address, data):
+    page = phone
+    page.set_viewport_size({"width": 390, "height": 500})
     page.goto(address)
-    page.locator(KEEP).click()
+    page.locator("#passage .token").nth(22).tap()
+    page.wait_for_selector(".token--pinned")  # of taps before the scripts come, the last counts
+    page.locator(KEEP).tap()
     until(page, KEPT)
-    page.evaluate("document.querySelector('#passage').style.maxHeight = '40px'")
+    assert page.evaluate("document.querySelector('#passage').clientHeight") < page.evaluate(
+        "document.querySelector('#passage').scrollHeight"
+    )
+    until(page, f"({INSIDE})('.token--pinned')")
     go_live(page, 1)
     page.locator("#fig-1 .live-figure__chart").focus()
-    page.keyboard.press("End")  # the last row
-    last = page.evaluate("document.querySelectorAll('#passage .token').length - 1")
-    until(page, f"document.querySelector('.token--marked')?.dataset.token === '{last}'")
-    inside = """(() => { const box = document.querySelector('#passage').getBoundingClientRect();
-        const token = document.querySelector('.token--marked').getBoundingClientRect();
-        return token.top >= box.top - 1 && token.bottom <= box.bottom + 1; })()"""
-    until(page, inside)
+    for _ in range(3):
+        page.keyboard.press("PageUp")
+    until(page, "Number(document.querySelector('.token--marked')?.dataset.token) < 3")
+    until(page, f"({INSIDE})('.token--marked')")
+
+
+def test_the_strip_goes_with_the_figure_in_view(page, address, data):
+    page.goto(address)
+    token(page, 20).click()
+    page.locator(KEEP).click()
+    until(page, KEPT)
+    for number, (layer, head) in {2: (2, 1), 3: (1, 0)}.items():
+        go_live(page, number)
+        set_to(page, number, layer=layer, head=head)
+        page.evaluate(f"document.querySelector('#fig-{number}').scrollIntoView()")
+        until(page, f"{SAYS}.includes('(Figure {number})')")
+        until(page, f"{SAYS}.startsWith('L{layer}H{head} ')")
+        assert chosen(page) == [layer, head]
+        assert_shaded(page, head_of(data, layer, head)[20])
+    go_live(page, 8)
+    page.evaluate("document.querySelector('#fig-8').scrollIntoView()")
+    assert "(Figure 3)" in page.evaluate(SAYS)  # this one shows all heads of a layer
+    page.locator(KEEP).click()
+    until(page, f"{SAYS}.includes('(Figure 1)')")
+    assert chosen(page) == sliders(page, 1)
 
 
 def test_a_head_that_cannot_be_fetched_is_said_and_tried_again(page, address, data):
@@ -185,18 +279,14 @@ def test_a_head_that_cannot_be_fetched_is_said_and_tried_again(page, address, da
     assert "answered 404" in page.evaluate(SAYS)
     page.unroute("**/attention/**")
     token(page, 6).hover()
-    until(page, f"{SAYS}.startsWith('Token 6 ')")
+    until(page, f"{SAYS}.includes(' gives ')")
 
 
 def test_the_text_of_a_table_is_shaded_too(page, tables_address, table):
     page.goto(tables_address)
     token(page, 12).hover()
     until(page, SHADED)
-    state = {
-        name: int(page.locator(f"#fig-1 input[name={name}]").input_value())
-        for name in ("layer", "head")
-    }
-    assert_shaded(page, head_of(table, **state)[12])
+    assert_shaded(page, head_of(table, *sliders(page, 1))[12])
 
 
 def choose_the_second(page):
@@ -208,17 +298,22 @@ def test_the_shades_are_of_the_model_that_is_chosen(page, models_address, models
     page.goto(models_address)
     choose_the_second(page)
     token(page, 9).hover()
-    until(page, f"{SAYS}.includes('of step2000)')")
-    layer, head = (
-        int(page.locator(f"#fig-1 input[name={name}]").input_value()) for name in ("layer", "head")
-    )
+    until(page, f"{SAYS}.includes(' of step2000 ')")
+    layer, head = sliders(page, 1)
     assert_shaded(page, head_of(models.models[1], layer, head)[9])
 
 
 def test_a_model_that_cuts_the_text_differently_shades_nothing(page, models_address):
+    def with_a_token_less(route):
+        html = route.fetch().text()
+        last = html.rindex('<span class="token', 0, html.index('<figure class="live-figure'))
+        route.fulfill(body=html[:last] + html[html.index("</span>", last) + len("</span>") :])
+
+    page.route(models_address, with_a_token_less)
     page.goto(models_address)
-    page.evaluate("[...document.querySelectorAll('#passage .token')].at(-1).remove()")
+    page.unroute(models_address)
     choose_the_second(page)
     token(page, 2).hover()
-    until(page, f"{SAYS} === 'step2000 cuts this text into other tokens.'")
+    until(page, f"{SAYS}.includes('of step2000') && {SAYS}.includes('into other tokens')")
+    assert chosen(page) == sliders(page, 1)
     assert not page.evaluate(SHADED)

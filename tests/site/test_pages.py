@@ -278,7 +278,8 @@ def test_a_token_tells_index_and_id_and_is_marked_in_the_figures(visit, model):
     assert tokens.count() == model.length
     for index in (0, model.length - 1):
         tokens.nth(index).hover()
-        assert page.inner_text(".passage__tip") == f"token {index}, id {model.ids[index]}"
+        said = page.inner_text(".passage__tip").split("\n")[-1]
+        assert said == f"token {index}, id {model.ids[index]}"
     words = [i for i, each in enumerate(model.ids) if model.tokenizer.decode([each]).isalpha()]
     assert tokens.nth(words[0]).text_content() == model.tokenizer.decode([model.ids[words[0]]])
 

@@ -4,7 +4,7 @@
 // A page is <figure class="live-figure" data-datasets> elements, in each a box with data-spec for
 // every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
 
-import { clearMarks, isTouch, marked, onMark, pins, setPins, unpoint, USED_BY } from "../reader/marks.js";
+import { clearMarks, isTouch, marked, onMark, pins, setPins, unpoint } from "../reader/marks.js";
 import { watchPassage } from "../reader/passage.js";
 import { onLabels } from "../reader/pins.js";
 import { forPaper } from "./chart.js";
@@ -50,28 +50,21 @@ function page() {
     sight.observe(element);
   }
   document.querySelectorAll(".passage").forEach(watchPassage);
-  const opens = document.querySelector(".passage[data-opens]");
-  if (opens) whenNear(opens, () => shadePassage().catch(console.warn));
-  watchBar(document.querySelector(".passage__bar"));
+  const bar = document.querySelector(".passage__bar");
+  if (bar) whenNear(bar, () => shadePassage().catch(console.warn));
+  watchBar(bar);
   restore();
 }
 
-// What shades the passage is fetched once a token is marked, or a button above it is pressed.
+// What shades the passage is fetched once that is near, a token is marked, or a button above it is
+// pressed.
 let shaded; // the passage that is
-let used; // the figure of one head that was used last
-
-for (const type of USED_BY) {
-  addEventListener(type, ({ target }) => {
-    const figure = figures.get(target.closest?.(".live-figure"));
-    if (figure?.head) used = figure;
-  }, true);
-}
 
 async function shadePassage() {
   const passage = document.getElementById("passage");
   if (!passage || passage === shaded) return;
   const { watchShading } = await import("../reader/shading.js");
-  watchShading(passage, figures, () => used);
+  watchShading(passage, figures);
   shaded = passage;
 }
 

@@ -2,20 +2,17 @@
 // itself, with a button that opens it, and a field that finds tokens by their text or their index.
 
 import { loadStyles } from "../data/loading.js";
-import { marked, onMark, point, unpoint } from "./marks.js";
+import { point, unpoint } from "./marks.js";
 
 const STYLES = new URL("long_passage.css", import.meta.url);
 
 let passage, bar; // of this page
-let elementOf; // see passage.js
 let found = []; // [first token, last token] of every match
 let at = 0; // the match that is shown
 
-// Called with the frame of a passage, once it is used, and with a function from a token to its
-// element. Returns whether it is watched from now on.
-export function watchLong(frame, of) {
+// Called with the frame of a passage, once it is used. Returns whether it is watched from now on.
+export function watchLong(frame) {
   if (frame.contains(passage)) return false;
-  elementOf = of;
   passage = frame.querySelector(".passage");
   bar = frame.querySelector(".passage__long");
   loadStyles(STYLES).catch(console.warn);
@@ -103,14 +100,3 @@ function show() {
 }
 
 const say = (text) => (bar.querySelector("output").textContent = text);
-
-// What is marked anywhere is brought into the folded box, whose reader is elsewhere.
-onMark(() => {
-  if (!passage?.isConnected || passage.matches(":hover")) return;
-  if (passage.scrollHeight <= passage.clientHeight + 1) return;
-  const token = elementOf(marked().token);
-  if (!token) return;
-  const [place, seen] = [token, passage].map((each) => each.getBoundingClientRect());
-  if (place.top >= seen.top && place.bottom <= seen.bottom) return;
-  passage.scrollTop += place.top - seen.top - (seen.height - place.height) / 2;
-});

@@ -14,9 +14,6 @@ const listeners = new Set();
 const followers = new Set();
 let finger = false; // whether what pressed last was a finger
 
-// What a reader who uses an element does to it.
-export const USED_BY = ["pointerover", "pointerdown", "focusin", "input"];
-
 export const isTouch = (event) => event.pointerType === "touch";
 export const byFinger = () => finger;
 

@@ -37,7 +37,7 @@ function awaitLong(frame) {
     if (type === "click") pressed = target;
     const { watchLong } = await import("./long_passage.js");
     for (const each of types) bar.removeEventListener(each, load);
-    if (watchLong(frame, elementOf)) pressed?.click();
+    if (watchLong(frame)) pressed?.click();
   };
   for (const each of types) bar?.addEventListener(each, load);
 }
@@ -74,13 +74,30 @@ export function textOf(token) {
   return part ? `${part}·${element.textContent.trim()}` : element?.textContent;
 }
 
+let pinned = -1; // when it was brought in
+
 onMark(() => {
+  const { token } = pins();
   classify("token--marked", marked().token);
-  classify("token--pinned", pins().token);
+  classify("token--pinned", token);
   classify("token--target", marked().target);
   classify("token--target-pinned", pins().target);
+  if (token !== pinned) bringIn(token);
+  bringIn(marked().token);
+  pinned = token;
   placeTips();
 });
+
+// Brings a token into a text that scrolls by itself, whose reader is elsewhere.
+export function bringIn(token) {
+  const element = elementOf(token);
+  const passage = element?.closest(".passage");
+  if (!passage || passage.matches(":hover")) return;
+  if (passage.scrollHeight <= passage.clientHeight + 1) return;
+  const [place, seen] = [element, passage].map((each) => each.getBoundingClientRect());
+  if (place.top >= seen.top && place.bottom <= seen.bottom) return;
+  passage.scrollTop += place.top - seen.top - (seen.height - place.height) / 2;
+}
 
 // Gives a class to one token (-1: to none), touching no others: a slider's step waits for it.
 function classify(name, index) {
@@ -89,6 +106,13 @@ function classify(name, index) {
     if (other !== one) other.classList.remove(name);
   }
   one?.classList.add(name);
+}
+
+let said = {}; // {token, text}: what a token gives or gets, see shading.js
+
+export function sayOf(token, text) {
+  said = { token, text };
+  placeTips();
 }
 
 const placeTips = () => document.querySelectorAll(".passage").forEach(placeTip);
@@ -136,7 +160,8 @@ function placeTip(passage) {
   if (!token) return;
   const says = document.getElementById("passage-says"); // see shading.js
   token.setAttribute("aria-describedby", says ? `${tip.id} ${says.id}` : tip.id);
-  tip.textContent = token.dataset.about;
+  const line = said.token === Number(token.dataset.token) && said.text;
+  tip.textContent = line ? `${line}\n${token.dataset.about}` : token.dataset.about;
   const frame = passage.getBoundingClientRect();
   const place = [...token.getClientRects()].at(-1) ?? token.getBoundingClientRect();
   const left = Math.min(place.left - frame.left, frame.width - tip.offsetWidth);

@@ -1,55 +1,66 @@
 // The passage, shaded by attention: by how much of it the token that is pointed at, or pinned,
-// gives to each token, under the head of the figure that was used last. Turned round: by how much
-// of their attention the other tokens give to it.
+// gives to each token; turned round, by how much of their attention the other tokens give to it. The
+// head is that of the figure that the passage goes with, and can be chosen here as well as there.
 
 import { latest, loadStyles, reason } from "../data/loading.js";
 import { attention } from "../data/shard.js";
 import { percent } from "../data/shares.js";
-import { marked, onMark, pins, USED_BY } from "./marks.js";
-import { textOf } from "./passage.js";
-import { shortened } from "./words.js";
+import { marked, onMark, pins } from "./marks.js";
+import { bringIn, sayOf, textOf } from "./passage.js";
+import { cut } from "./words.js";
 
 const FAINTEST = 0.002; // of attention; a shade for less could not be seen
 const NUMBERED = 9; // at most, the strongest first
 const LEAST = 0.02; // of a token that has a number
 const NAMED = 3; // in words
+const MUCH = 0.9; // of attention on the first token: little else can be seen
 
 const decoded = new WeakMap(); // file of a head -> its attention, so that a token is shaded at once
 
 let passage; // of this page, undefined where no figure shades it
-let tokens, says, turn, hint;
+let tokens, bar, says, hint;
 let figures; // element -> figure, of this page
-let used; // a function that returns the figure that was used last, undefined if none was
-let drawnFor;
+let figure; // the one whose head the shades are of
 let held = false; // whether Alt is
 
-// all: a map of element to figure, in the order of the page; lastUsed: a function that returns the
-// one that was used last
-export function watchShading(of, all, lastUsed) {
-  const bar = of.parentElement.querySelector(".passage__bar");
-  if (!bar || passage === of) return;
-  [passage, figures, used] = [of, all, lastUsed];
+const button = (act) => bar.querySelector(`[data-act=${act}]`);
+const isOn = (act) => button(act).getAttribute("aria-pressed") === "true";
+const press = (act, on) => button(act).setAttribute("aria-pressed", String(on));
+
+// all: a map of element to figure, in the order of the page
+export function watchShading(of, all) {
+  const found = of.parentElement.querySelector(".passage__bar");
+  if (!found || passage === of) return;
+  [passage, figures, bar, figure] = [of, all, found, undefined];
   tokens = [...passage.querySelectorAll(".token[data-token]")];
   says = bar.querySelector(".passage__says");
   hint = says.textContent;
-  turn = bar.querySelector("[data-act=turn]");
-  turn.title = "Shade by what attends to the token; the Alt key does it too";
-  turn.addEventListener("click", () => {
-    turn.setAttribute("aria-pressed", String(turn.getAttribute("aria-pressed") !== "true"));
-    shade();
-  });
-  watchStrip(bar.querySelector("[data-act=keep]"));
+  button("gets").title = "The Alt key does it too, for as long as it is held";
+  bar.addEventListener("click", ({ target }) => act(target.closest("[data-act]")?.dataset.act));
+  for (const select of selects()) {
+    select.addEventListener("change", () => figure?.choose({ [select.name]: Number(select.value) }));
+  }
   loadStyles(STYLES).catch(console.warn); // for the strip
+  offer(candidates()[0]);
   shade();
 }
 
 const STYLES = new URL("shading.css", import.meta.url);
 
+function act(name) {
+  if (["gives", "gets"].includes(name)) for (const each of ["gives", "gets"]) press(each, each === name);
+  else if (name) press(name, !isOn(name));
+  if (name === "keep") keep(passage.parentElement, isOn("keep"));
+  shade();
+}
+
 onMark(() => shade());
 
-// Another figure is used, or one has drawn another head.
-for (const type of USED_BY) addEventListener(type, () => used?.() !== drawnFor && shade(), true);
+// A figure has drawn another head.
 addEventListener("figureshown", ({ target }) => figures?.has(target) && shade(), true);
+addEventListener("input", ({ target }) => {
+  if (figure?.element.contains(target)) offer(figure);
+});
 
 // Alt turns the shades round for as long as it is held, for who is at the passage.
 const isAt = () => passage?.matches(":hover, :focus-within");
@@ -68,7 +79,7 @@ function hold(on) {
   shade();
 }
 
-const isTurned = () => (turn.getAttribute("aria-pressed") === "true") !== held;
+const isTurned = () => isOn("gets") !== held;
 
 // The token that is looked from: the one that is pointed at, else the pinned one, else the article's.
 const looker = () => [marked().token, pins().token, first()].find((token) => tokens[token]);
@@ -78,53 +89,123 @@ const first = () => (passage.dataset.opens ? Number(passage.dataset.opens) : -1)
 
 const shade = latest(async () => {
   if (!passage?.isConnected) return;
-  if (looker() === undefined) return clear();
   try {
     await loadStyles(STYLES);
-    drawnFor = used();
+    if (looker() === undefined) return clear();
     const of = await headInUse();
     const token = looker(); // of now: the reader has not waited for the files
     if (token === undefined) return clear();
     if (!of) return tell("No figure of this page shows a head that reads this text.");
-    if (of.map.size !== tokens.length) return tell(`${of.model} cuts this text into other tokens.`);
-    const shares = isTurned() ? column(of.map, token) : row(of.map, token);
-    paint(token, shares, of.head);
+    figure = of.figure;
+    offer(figure);
+    if (of.map.size !== tokens.length) {
+      return tell(`${of.head}: this model cuts the text into other tokens, so it has no shades here.`);
+    }
+    paint(token, sharesOf(of.map, token), of);
   } catch (error) {
     console.warn(error);
     tell(`The text could not be shaded (${reason(error)}).`);
   }
 });
 
-// The attention of the head that the figure used last shows; of the first figure that shows one.
+// --- The head, and the figure that has it -------------------------------------------------------
+
+const selects = () => bar.querySelectorAll("select");
+
+// The figures of one head, first the one that the passage goes with: that beside it, else the first
+// of the page; while it is kept in view, the one of which most is in the window.
+function candidates() {
+  const all = [...figures.values()].filter(({ head, element }) => head && element.isConnected);
+  const near = passage.closest(".opening");
+  const rank = isOn("keep")
+    ? (each) => (each === figure ? 0.5 : 0) + heightInView(each.element)
+    : ({ element }) => Number(near?.contains(element) ?? false);
+  return all.sort((one, other) => rank(other) - rank(one)); // others as on the page
+}
+
+function heightInView(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  const strip = passage.parentElement.getBoundingClientRect();
+  return Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, strip.bottom));
+}
+
+// The attention of the head that a figure shows, of the first of the candidates that shows one.
 async function headInUse() {
-  for (const figure of new Set([drawnFor, ...figures.values()])) {
-    if (!figure?.head || !figure.element.isConnected) continue;
-    const { state, charts: [chart] } = figure;
+  for (const each of candidates()) {
+    const { state: now, shows: state = now, charts: [chart] } = each;
     const { report } = (await chart.specification(state)).usermeta;
     const { file } = await chart.fetched(state, report.data);
     if (file.schema !== "attention/4") continue; // what it shows of a head is no passage's attention
     if (!decoded.has(file)) decoded.set(file, attention(file));
-    const model = figure.element.querySelector("input[name*=model]:checked")?.parentElement;
-    return { map: decoded.get(file), model: model?.textContent.trim(), head: nameOf(state, model) };
+    return { map: decoded.get(file), figure: each, head: nameOf(each, state) };
   }
   return null;
 }
 
-function nameOf({ layer, head }, model) {
-  const of = model ? ` of ${model.textContent.trim()}` : "";
-  return `layer ${layer}, head ${head}${of}`;
+// "L18H6 of smollm2-135m (Figure 3)"; the number where the figure is not the one beside the text.
+function nameOf({ element }, { layer, head, model: value }) {
+  const label = element.querySelector(`input[name*=model][value="${value}"]`)?.parentElement;
+  const model = label?.textContent.trim() || bar.dataset.model;
+  const number = element.querySelector(".live-figure__number")?.textContent.replace(/\.$/, "");
+  const beside = !isOn("keep") && passage.closest(".opening")?.contains(element);
+  return `L${layer}H${head}${model ? ` of ${model}` : ""}${beside || !number ? "" : ` (${number})`}`;
 }
 
-// Shares of each token, 0 where it cannot be seen: in what a token attends to; in what it gets.
-const row = (map, i) => tokens.map((_, j) => (map.sees(i, j) ? map.probability(i, j) : 0));
-const column = (map, j) => tokens.map((_, i) => (map.sees(i, j) ? map.probability(i, j) : 0));
+// The lists offer the layers and heads that the sliders of a figure reach, and stand where they do.
+function offer(of) {
+  for (const select of selects()) {
+    const slider = of?.element.querySelector(`input[type=range][name=${select.name}]`);
+    select.disabled = !slider;
+    if (!slider) continue;
+    const [least, most] = [Number(slider.min), Number(slider.max)];
+    if (select.options[0]?.value !== slider.min || select.length !== most - least + 1) {
+      const values = Array.from({ length: most - least + 1 }, (_, n) => least + n);
+      select.replaceChildren(...values.map((value) => new Option(value)));
+    }
+    select.value = slider.value;
+    select.parentElement.hidden = least === most;
+  }
+}
 
-function paint(token, shares, head) {
-  const strongest = [...shares.keys()]
-    .filter((each) => shares[each] >= LEAST)
-    .sort((a, b) => shares[b] - shares[a] || a - b)
-    .slice(0, NUMBERED);
-  const rank = new Map(strongest.map((each, n) => [each, n + 1]));
+// --- Shares -------------------------------------------------------------------------------------
+
+const rests = new WeakMap(); // attention -> what each token gives to others than the first, once asked
+
+// What token i gives to tokens other than the first. A difference from 1 would have few digits.
+function restOf(map, i) {
+  if (!rests.has(map)) rests.set(map, new Float64Array(map.size).fill(-1));
+  const kept = rests.get(map);
+  if (kept[i] < 0) kept[i] = rowOf(map, i).reduce((sum, share, j) => (j ? sum + share : 0), 0);
+  return kept[i];
+}
+
+const given = (map, i, j) => (map.sees(i, j) ? map.probability(i, j) : 0);
+const rowOf = (map, i) => tokens.map((_, j) => given(map, i, j));
+
+// The shares that the shades say, of each token. `from`: the token itself, in what it gives; the
+// others, in what they give to it.
+function sharesOf(map, token) {
+  const turned = isTurned();
+  const without = isOn("out") && !(turned && token === 0); // who looks at the first is asked of it
+  const share = (i, j) => {
+    if (!without) return given(map, i, j);
+    const rest = restOf(map, i);
+    return j && rest ? given(map, i, j) / rest : 0;
+  };
+  const shares = tokens.map((_, each) => (turned ? share(each, token) : share(token, each)));
+  return { shares, turned, without, toFirst: given(map, token, 0) };
+}
+
+function strongestOf(shares) {
+  const order = [...shares.keys()].sort((a, b) => shares[b] - shares[a] || a - b);
+  return order.slice(0, NUMBERED);
+}
+
+function paint(token, of, { head }) {
+  const { shares } = of;
+  const strongest = strongestOf(shares);
+  const ranked = strongest.filter((each) => shares[each] >= LEAST);
+  const rank = new Map(ranked.map((each, n) => [each, n + 1]));
   passage.classList.add("passage--shaded");
   tokens[first()]?.classList.toggle("token--first", token === first());
   tokens.forEach((element, each) => {
@@ -134,7 +215,10 @@ function paint(token, shares, head) {
     else if (element.dataset.rank) delete element.dataset.rank;
   });
   placeNumbers();
-  says.textContent = sentence(token, shares, strongest.slice(0, NAMED), head);
+  const sentence = sentenceOf(token, of, strongest);
+  says.textContent = `${head}: ${sentence}`;
+  sayOf(token, shares[strongest[0]] ? shortOf(of, strongest[0]) : "");
+  if (isOn("keep")) bringIn(token);
 }
 
 // Touches only what changes: of a long passage most stays as it is.
@@ -175,14 +259,48 @@ function placeNumbers() {
 
 addEventListener("resize", () => passage?.isConnected && placeNumbers());
 
-function sentence(token, shares, named, head) {
-  const read = (each) => `${each} “\u2068${shortened(textOf(each))}\u2069”`; // an isolate
-  const list = named.map((each) => `${read(each)} ${percent(shares[each])}`).join(", ");
-  const does = isTurned() ? "gets attention from" : "attends to";
-  const little = isTurned() ? `no token with ${percent(LEAST)} or more` : "many, to none much";
-  return `Token ${read(token)} ${does} ${list || little} (${head}).`;
+// --- Words --------------------------------------------------------------------------------------
+
+const READ = 24; // characters of a token in a sentence, which has room for three lines
+
+// Without the space before it, which is no part of a word in a sentence; in an isolate.
+function read(each) {
+  const text = textOf(each);
+  return `“\u2068${cut(text.trim() || text, READ)}\u2069”`;
 }
 
+function shortOf({ shares, turned, without }, top) {
+  const share = percent(shares[top]);
+  if (turned) return `gets most from ${read(top)}: ${share}`;
+  return `gives ${share}${without ? " of the rest" : ""} to ${read(top)}`;
+}
+
+// What a token gives, or gets: the largest share in any case, others of LEAST or more.
+function sentenceOf(token, { shares, turned, without, toFirst }, strongest) {
+  const text = read(token);
+  const [top, ...others] = strongest;
+  const word = turned ? "from" : "to";
+  const more = others.filter((each) => shares[each] >= LEAST).slice(0, NAMED - 1);
+  const list = more.map((each) => `, ${percent(shares[each])} ${word} ${read(each)}`).join("");
+  const most = shares[top] >= LEAST ? "" : "at most ";
+  const told = `${most}${percent(shares[top])} ${word} ${read(top)}, ${farOf(token, top)}${list}`;
+  if (turned) {
+    if (!shares[top]) return `no token looks at ${text}.`;
+    return `${text} gets ${most && "little, "}${told}${without ? "; first token left out" : ""}.`;
+  }
+  if (!without) {
+    const offer = toFirst > MUCH && token ? " Leave out the first token to see the rest." : "";
+    return `${text} gives ${told}.${offer}`;
+  }
+  const out = `${text} gives ${percent(toFirst)} to the first token, left out`;
+  return shares[top] ? `${out}; of the rest, ${told}.` : `${out}; nothing else gets any.`;
+}
+
+function farOf(token, top) {
+  const away = Math.abs(token - top);
+  const where = top < token ? "back" : "on";
+  return away ? `${away} token${away > 1 ? "s" : ""} ${where}` : "itself";
+}
 
 function clear() {
   passage.classList.remove("passage--shaded");
@@ -193,6 +311,7 @@ function clear() {
   });
   placeNumbers();
   says.textContent = hint;
+  sayOf(-1, "");
 }
 
 function tell(text) {
@@ -200,18 +319,12 @@ function tell(text) {
   says.textContent = text;
 }
 
-// The passage as a strip at the top of the window, for who wants to see it beside the figures. This
-// stands where it has been, as high, so that no figure moves.
+// --- Kept in view -------------------------------------------------------------------------------
+
+// A strip at the top of the window, for who wants to see the text beside the figures. This stands
+// where the text has been, as high, so that no figure moves.
 const gap = Object.assign(document.createElement("div"), { className: "passage-gap" });
 gap.textContent = "The text is at the top of the window.";
-
-function watchStrip(button) {
-  button.addEventListener("click", () => {
-    const on = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(on));
-    keep(passage.parentElement, on);
-  });
-}
 
 function keep(frame, on) {
   if (on) {
@@ -223,10 +336,10 @@ function keep(frame, on) {
   frame.classList.toggle("passage-frame--kept", on);
 }
 
-// Below the header of the page, as wide as the text.
+// Below the header of the page, as wide as the figures.
 function placeStrip() {
   if (!gap.isConnected) return;
-  const { left, width } = gap.getBoundingClientRect();
+  const { left, width } = (gap.closest(".opening") ?? gap).getBoundingClientRect();
   const top = document.querySelector(".md-header")?.offsetHeight ?? 0;
   Object.assign(passage.parentElement.style, {
     left: `${left}px`,
@@ -237,14 +350,8 @@ function placeStrip() {
 
 addEventListener("resize", placeStrip);
 
-// What is marked in a figure is brought into the strip.
-onMark(() => {
-  if (!passage?.closest(".passage-frame--kept") || passage.matches(":hover")) return;
-  const token = passage.querySelector(`.token[data-token="${marked().token}"]`);
-  if (!token) return;
-  const place = token.getBoundingClientRect();
-  const seen = passage.getBoundingClientRect();
-  if (place.top < seen.top || place.bottom > seen.bottom) {
-    passage.scrollTop += place.top - seen.top - (seen.height - place.height) / 2;
-  }
-});
+// It goes with the figure in view.
+const follow = () => {
+  if (passage?.isConnected && isOn("keep") && candidates()[0] !== figure) shade();
+};
+addEventListener("scroll", () => requestAnimationFrame(follow), { passive: true });

@@ -2,9 +2,11 @@
 
 const MOST = 120; // characters
 
-export function shortened(text) {
-  if (typeof text !== "string" || text.length <= MOST) return text;
-  return `${[...text.slice(0, 2 * MOST)].slice(0, MOST - 1).join("")}…`; // no half of a letter
+export const shortened = (text) => cut(text, MOST);
+
+export function cut(text, most) {
+  if (typeof text !== "string" || text.length <= most) return text;
+  return `${[...text.slice(0, 2 * most)].slice(0, most - 1).join("")}…`; // no half of a letter
 }
 
 // The same as HTML.
