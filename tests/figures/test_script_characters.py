@@ -18,7 +18,7 @@ FAMILY = "👩\u200d👩\u200d👧"
 LEFT = ["The", " 你".encode()[:2], "你".encode()[1:], ".", *FAMILY, "x", "é".encode()[:1], b"\xa9"]
 RIGHT = ["מה", " ", "ש".encode()[:1], "ש".encode()[1:], "ל", "ו\u05b9", "ם", " 12 ", "abc", "?"]
 MARKED = "document.querySelector('.token--marked')?.dataset.token"
-CHIPS = "[...document.querySelectorAll('.pins__text')].map(chip => chip.textContent)"
+CHIPS = "[...document.querySelectorAll('.pins__chip')].map(chip => chip.textContent)"
 
 
 def tokens_of(texts):
@@ -74,7 +74,7 @@ def test_the_parts_of_a_character_are_pointed_at_and_pinned_each(page, addresses
     assert tip.endswith("bytes a9")
     page.mouse.down()
     page.mouse.up()
-    assert page.evaluate(CHIPS) == ["Pinned: token 12 “2/2·é”"]
+    assert page.evaluate(CHIPS) == ["“2/2·é”, token 12×"]
     until(page, "location.hash.includes('pinned_token=12')")
     page.keyboard.press("ArrowLeft")  # from the part that was pressed
     assert page.evaluate(MARKED) == "11"
@@ -84,7 +84,7 @@ def test_an_address_pins_a_part_and_keys_reach_every_one(page, addresses):
     page.goto(f"{addresses('left')}#fig-1:pinned_token=6")
     go_live(page, 1)
     until(page, "document.querySelector('.token--pinned')?.dataset.token === '6'")
-    assert page.evaluate(CHIPS) == [f"Pinned: token 6 “2/5·{FAMILY}”"]
+    assert page.evaluate(CHIPS) == [f"“2/5·{FAMILY}”, token 6×"]
     page.locator(".token[data-token='0']").focus()
     met = [page.evaluate(MARKED)]
     for _ in range(hand_made.LENGTH - 1):

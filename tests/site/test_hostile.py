@@ -305,7 +305,7 @@ def test_previews_and_pins_show_text(visit, built):
     long = built.labels.index(hostile.LONG)
     for index in (1, built.labels.index(hostile.TOKENS[0]), long):
         page.locator(f"#passage [data-token='{index}']").evaluate("each => each.click()")
-        chip = page.locator(".pins__chip", has_text=f"token {index} ")
+        chip = page.locator(".pins__chip", has_text=f"token {index}×")
         chip.wait_for()
         label = shortened(shortened(built.labels[index], 400), TIP)
         assert f"“{label}”" in chip.text_content()

@@ -6,7 +6,7 @@ import { latest, loadJson, loadTokens } from "../data/loading.js";
 import { cells } from "../reader/cells.js";
 import { heads } from "../reader/heads.js";
 import { items } from "../reader/items.js";
-import { limit, marked, markSignals, pins } from "../reader/marks.js";
+import { limit, marked, markSignals, pins, sameHead } from "../reader/marks.js";
 import { positions } from "../reader/positions.js";
 import { walk } from "../reader/walk.js";
 import { draw, loadLibrary } from "./drawing.js";
@@ -85,7 +85,7 @@ export class Chart {
     if (shown.map) await (this.map ??= new MapDrawing(this)).ready(shown);
     if (!this.element.isConnected) return;
     if (Array.isArray(tokens)) this.labels = tokens;
-    limit(reach(shown.datasets, this.labels));
+    limit(reach(shown.datasets, this.labels), this.model);
     const before = this.view && shade();
     const painted = this.painted(shown);
     const rows = { ...shown.datasets, ...painted.datasets };
@@ -125,7 +125,7 @@ export class Chart {
 
   // Whose heads it shows, where a page has those of several models.
   get model() {
-    return this.report?.model ?? this.figure.state.model;
+    return this.report?.model ?? this.figure.addressed;
   }
 
   // A title that names the values of sliders follows them.
@@ -254,9 +254,8 @@ function reach({ heads }, labels) {
 
 // Says of an element whether the head that it stands for is marked or pinned.
 export function markHead(element, name, head) {
-  const is = (of) => ["layer", "head", "model"].every((part) => of[part] === head[part]);
-  element.classList.toggle(`${name}--marked`, is(marked()));
-  element.classList.toggle(`${name}--pinned`, is(pins()));
+  element.classList.toggle(`${name}--marked`, sameHead(marked(), head));
+  element.classList.toggle(`${name}--pinned`, sameHead(pins(), head));
 }
 
 // --- The palette: the page's own on a screen, light colours on paper ----------------------------

@@ -10,6 +10,7 @@ import {
   param, shownValue, showValue, valueOf, watchInputs, watchPointing, watchSettling,
 } from "./controls.js";
 import { fitSliders, freeSliders } from "./models.js";
+import { headName } from "../reader/words.js";
 import { tellSeen } from "./sentence.js";
 
 export const figures = new Map(); // <figure> element -> Figure, of this page
@@ -61,7 +62,7 @@ export class Figure {
   get values() {
     const { looks } = this;
     const state = Object.entries(this.state).filter(([name, value]) => value !== looks[name]);
-    return { ...Object.fromEntries(state), ...this.picks, ...pinsInAddress() };
+    return { ...Object.fromEntries(state), ...this.picks, ...pinsInAddress(this.addressed) };
   }
 
   // The part of the address after the page's own: #fig-1:layer=2,head=5.
@@ -83,6 +84,7 @@ export class Figure {
 
   // Values out of reach are clamped, unknown ones dropped.
   set(values, spread = true) {
+    this.remark("");
     if (values.model) freeSliders(this);
     const before = this.fragment();
     for (const input of this.inputs) {
@@ -118,18 +120,18 @@ export class Figure {
     }
   }
 
-  // Sets values by a press in the chart, which is a step of its own in the history.
-  choose(values) {
-    this.set(values);
-    address.settle();
-  }
-
-  // Sets the slider over some heads, by name, if the figure has one with this head.
-  chooseHead(name) {
+  // What its controls have to say so that it shows a head, {param: value}; null if it shows no head
+  // of this model, or not this one. A slider over some heads has their names.
+  stateOf({ layer, head, model }) {
+    const here = this.model === model;
+    if (!here && !this.offers("model", model)) return null;
+    const its = here ? {} : { model };
+    if (this.head) return { ...its, layer, head };
     for (const input of this.inputs.filter(({ dataset }) => dataset.labels)) {
-      const at = JSON.parse(input.dataset.labels).indexOf(name);
-      if (at >= 0) this.set({ [param(input)]: Number(input.min) + at }, false);
+      const at = JSON.parse(input.dataset.labels).indexOf(headName({ layer, head }));
+      if (at >= 0) return { ...its, [param(input)]: Number(input.min) + at };
     }
+    return null;
   }
 
   // Another thing has been chosen in the chart itself, which is such a step too.
@@ -138,11 +140,19 @@ export class Figure {
     address.settle();
   }
 
+  get model() {
+    return this.charts[0]?.model;
+  }
+
+  // The model that its address names, or the one that all of its data are of.
+  get addressed() {
+    return this.state.model ?? this.datasets.pathname.split("/").at(-2);
+  }
+
   // The head that it shows, null if it is no figure of one head.
   get head() {
     const { layer, head } = this.state;
-    const { model } = this.charts[0] ?? {};
-    return layer === undefined || head === undefined ? null : { layer, head, model };
+    return layer === undefined || head === undefined ? null : { layer, head, model: this.model };
   }
 
   // What a reader reads of a slider's value, undefined if there is no such slider.
@@ -212,6 +222,14 @@ export class Figure {
     this.live.before(note);
   }
 
+  // Tells a reader something that is true until something else is to be seen; "": nothing.
+  remark(text) {
+    if (!text && !this.remarked) return;
+    this.remarked ??= Object.assign(document.createElement("p"), { className: "live-figure__note" });
+    Object.assign(this.remarked, { textContent: text, role: "status", hidden: !text });
+    this.controls.after(this.remarked);
+  }
+
   say(text) {
     if (this.live) this.live.textContent = text;
   }
@@ -228,7 +246,12 @@ function linkAll(source) {
   if (source.link.checked) spreadLinked(source);
 }
 
+// One that has no such model stays where it is, and says so.
 function spreadLinked(source) {
-  const { layer, head } = source.state;
-  for (const figure of linked()) if (figure !== source) figure.set({ layer, head }, false);
+  for (const figure of linked()) {
+    if (figure === source) continue;
+    const state = figure.stateOf(source.head);
+    if (state) figure.set(state, false);
+    figure.remark(state ? "" : `${source.name ?? "The other figure"} shows a model that is not here.`);
+  }
 }

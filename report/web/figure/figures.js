@@ -4,7 +4,7 @@
 // A page is <figure class="live-figure" data-datasets> elements, in each a box with data-spec for
 // every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
 
-import { clearMarks, isTouch, marked, onMark, pins, setPins, unpoint } from "../reader/marks.js";
+import { clearMarks, isTouch, marked, onMark, onPin, pins, sameHead, setPins, unpoint, USED_BY } from "../reader/marks.js";
 import { watchPassage } from "../reader/passage.js";
 import { onLabels } from "../reader/pins.js";
 import { forPaper } from "./chart.js";
@@ -113,6 +113,8 @@ addEventListener(
 );
 
 onMark(() => figures.forEach((figure) => figure.mark()));
+// the passage is shaded by the head that is pinned
+onPin(() => (used = [...figures.values()].find((figure) => figure.head && sameHead(figure.head, pins())) ?? used));
 onMark(() => Math.max(marked().token, pins().token) >= 0 && shadePassage().catch(console.warn));
 onLabels(() => charts().find(({ labels }) => labels)?.labels);
 

@@ -12,6 +12,7 @@ const snapshot = () => ({
   path: location.pathname,
   figures: [...figures.values()].map((figure) => [figure.element.id, figure.values]),
   pins: pinsInAddress(),
+  moved: new Map(moved),
 });
 
 const remember = () => seen.set(address.entry(), snapshot());
@@ -26,14 +27,18 @@ export function restore() {
   if (then?.path === location.pathname) {
     setPins(then.pins);
     for (const [each, values] of then.figures) figureOf(each)?.restore(values);
+    [inView, moved] = [pinnedHead(), new Map(then.moved)];
     if (named && !inSight(named.element)) named.element.scrollIntoView();
     return;
   }
-  if (named || id === "passage") {
-    const told = Object.fromEntries(values);
+  const told = (named || id === "passage") && Object.fromEntries(values);
+  if (told) {
     const [token] = told.cell?.split("+") ?? [];
-    setPins({ pinned_token: token, ...told });
+    setPins({ pinned_token: token, model: named?.addressed, ...told });
     limit(reachOfSliders());
+  }
+  bringHead();
+  if (told) {
     named?.restore(told);
     (named?.element ?? document.querySelector(".passage"))?.scrollIntoView();
   }
@@ -60,20 +65,36 @@ function inSight(element) {
 
 address.onWritten(remember);
 
-// A head that is pinned in a figure of many heads is shown by the figures of one head.
-let shownHead;
+// A head that is pinned comes into view: all figures of one head of its model go to it. Unpinned,
+// they go back, but for those that the reader has set meanwhile.
+let moved = new Map(); // figure -> [what it was set to, what that was before]
+let inView; // the head
 
-onPin((source) => {
+const says = ({ state }, values) => Object.entries(values).every(([name, is]) => state[name] === is);
+
+function pinnedHead() {
   const { layer, head, model } = pins();
-  const now = head >= 0 ? [layer, head, model].join() : undefined;
-  if (now && now !== shownHead && source && !source.head) {
-    for (const figure of figures.values()) {
-      if (figure.head) figure.set({ model, layer, head }, false);
-      else figure.chooseHead(`L${layer}H${head}`);
-    }
+  return head >= 0 ? [layer, head, model].join() : undefined;
+}
+
+function bringHead() {
+  const now = pinnedHead();
+  if (now === inView) return;
+  inView = now;
+  for (const figure of figures.values()) {
+    const [set, before] = moved.get(figure) ?? [];
+    const stays = set && says(figure, set);
+    const next = now ? figure.stateOf(pins()) : stays && before;
+    moved.delete(figure);
+    if (!next) continue;
+    const { state } = figure;
+    const then = Object.fromEntries(Object.keys(next).map((name) => [name, state[name]]));
+    if (now) moved.set(figure, [next, stays ? before : then]);
+    if (!says(figure, next)) figure.set(next, false);
   }
-  shownHead = now;
-});
+}
+
+onPin(bringHead);
 
 // A pin is part of the address of the figure where it was set, or of the one that is there already.
 onPin((source) => {

@@ -1,10 +1,10 @@
-// A heat map with a cell a head: a stop is a head, [layer, head]; choosing one sets the figure.
+// A heat map with a cell a head: a stop is a head, [layer, head].
 //
 // `shown.points` comes from a decoder:
 //   layers, heads   how many there are
 //   tell(stop)      lines of the tooltip, or null where there is nothing
 
-import { point, unpoint } from "./marks.js";
+import { pin, point, unpoint } from "./marks.js";
 import { clamp } from "./walk.js";
 
 export function heads(chart) {
@@ -44,6 +44,6 @@ export function heads(chart) {
       if (at) point({ layer: at[0], head: at[1], model: chart.model });
       else unpoint();
     },
-    choose: ([layer, head]) => figure.choose({ layer, head }),
+    choose: ([layer, head]) => pin({ layer, head, model: chart.model }, figure),
   };
 }

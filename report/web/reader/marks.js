@@ -1,6 +1,6 @@
 // What a reader marks in the passage and in all figures: one token (with it its target, where it is
-// marked in a cell of a map), one head, one position of a prompt. Pointing, by mouse or keyboard, marks for as long as it lasts. A click, Enter or a tap
-// pins until it is done once more. Escape clears all.
+// marked in a cell of a map), one head, one position of a prompt. Pointing, by mouse or keyboard, marks for as long as it lasts.
+// A click, Enter or a tap pins until it is done once more. Escape clears all.
 
 const IN_ADDRESS = ["token", "layer", "head", "position", "original"];
 const NAMES = [...IN_ADDRESS, "target"]; // of a cell, which the address of its figure has
@@ -32,6 +32,9 @@ export const onPin = (follower) => followers.add(follower);
 
 export const marked = () => pointed;
 export const pins = () => pinned;
+
+export const sameHead = (one, other) =>
+  ["layer", "head", "model"].every((part) => one[part] === other[part]);
 
 // Params of a chart. model: of its heads, where a page has several; others' heads are not marked.
 export function markSignals(model) {
@@ -105,25 +108,31 @@ export function clearMarks() {
 
 // --- In an address: pinned_token=17 -----------------------------------------------------------
 
-export const pinsInAddress = () =>
-  Object.fromEntries(
-    IN_ADDRESS.filter((name) => pinned[name] >= 0).map((name) => [`pinned_${name}`, pinned[name]]),
-  );
+// model: which the address says already; a head of another one is said with its own
+export function pinsInAddress(model) {
+  const names = IN_ADDRESS.filter((name) => pinned[name] >= 0);
+  if (pinned.head >= 0 && pinned.model && pinned.model !== model) names.push("model");
+  return Object.fromEntries(names.map((name) => [`pinned_${name}`, pinned[name]]));
+}
 
 // values: dict that may have such entries, as texts; what it lacks is not pinned
 export function setPins(values) {
   const index = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : -1);
   const next = Object.fromEntries(NAMES.map((name) => [name, index(values[`pinned_${name}`])]));
   if (next.layer < 0 || next.head < 0) next.layer = next.head = -1;
-  if (next.head >= 0) next.model = values.model; // of the figure whose address it is
+  // else of the figure whose address it is
+  if (next.head >= 0) next.model = values.pinned_model ?? values.model;
   if (same(next, pinned)) return;
   pinned = next;
   tell();
 }
 
-// Clamps what is pinned to what there is; counts: dict of name to how many there are
-export function limit(counts) {
-  const within = (name) => Math.min(pinned[name], (counts[name] ?? Infinity) - 1);
+// Clamps what is pinned to what there is; counts: dict of name to how many there are; model: whose
+// heads are counted, as another has others
+export function limit(counts, model = pinned.model) {
+  const other = (name) => HEAD.includes(name) && model !== pinned.model;
+  const within = (name) =>
+    other(name) ? pinned[name] : Math.min(pinned[name], (counts[name] ?? Infinity) - 1);
   const next = { ...pinned, ...Object.fromEntries(NAMES.map((name) => [name, within(name)])) };
   if (same(next, pinned)) return;
   pinned = next;

@@ -9,6 +9,9 @@ export function cut(text, most) {
   return `${[...text.slice(0, 2 * most)].slice(0, most - 1).join("")}…`; // no half of a letter
 }
 
+// The usual short name of a head.
+export const headName = ({ layer, head }) => `L${layer}H${head}`;
+
 // The same as HTML.
 export const escaped = (text) =>
   String(shortened(text)).replaceAll("&", "&amp;").replaceAll("<", "&lt;");

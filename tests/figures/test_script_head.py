@@ -1,0 +1,123 @@
+"""One head in hand: a head that is pinned anywhere is shown by all figures of one head."""
+
+import pytest
+
+from tests.figures.live_page import go_live, painted, until
+from tests.figures.test_script_marks import CHIPS, focus, walk
+
+pytestmark = pytest.mark.browser
+
+SHOWN = """numbers => numbers.map(number => ['layer', 'head'].map(name =>
+    Number(document.querySelector(`#fig-${number} input[name=${name}]`).value)))"""
+
+
+def shown(page, *numbers):
+    """(layer, head) of each of some figures."""
+    return [tuple(at) for at in page.evaluate(SHOWN, numbers)]
+
+
+def all_at(page, head, *numbers):
+    at = f"[{', '.join(map(str, numbers))}]"
+    until(page, f"({SHOWN})({at}).every(shown => shown.join() === '{head[0]},{head[1]}')")
+
+
+def pinned_head(page):
+    layer, head = page.evaluate(CHIPS)[0].partition(":")[0].removeprefix("L").split("H")
+    return int(layer), int(head)
+
+
+@pytest.mark.parametrize("view", ["lines", "map"])
+def test_figures_of_one_head_go_to_a_head_that_is_pinned_among_many(page, address, view):
+    page.goto(address)
+    go_live(page, 5)
+    page.locator(f"#fig-5 input[value={view}]").check(force=True)
+    painted(page)
+    before = shown(page, 1, 2, 3)
+    focus(page, 5, panel=("lines", "map").index(view))
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    head = pinned_head(page)
+    all_at(page, head, 1, 2, 3)
+    # what the reader sets stays, whatever else is pinned or taken back
+    go_live(page, 1)
+    page.locator("#fig-1 input[name=head]").focus()
+    page.keyboard.press("End" if head[1] != 3 else "Home")
+    (moved,) = shown(page, 1)
+    page.locator(".token[data-token='6']").click()
+    assert shown(page, 1) == [moved] != [head]
+    page.locator(".pins__chip").first.click()
+    until(page, f"!({CHIPS}).join().includes('L')")
+    assert shown(page, 1, 2, 3) == [moved, *before[1:]]
+
+
+def test_escape_and_the_way_back_undo_it(page, address):
+    page.goto(address)
+    before = shown(page, 1, 2, 3)
+    walk(page, 5, "ArrowRight", "ArrowRight", "ArrowUp", "Enter")
+    head = pinned_head(page)
+    all_at(page, head, 1, 2, 3)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")  # another head in its place
+    other = pinned_head(page)
+    assert other != head
+    all_at(page, other, 1, 2, 3)
+    until(page, f"location.hash.includes('pinned_layer={other[0]},pinned_head={other[1]}')")
+    page.go_back()
+    all_at(page, head, 1, 2, 3)
+    page.keyboard.press("Escape")
+    until(page, f"({CHIPS}).length === 0")
+    assert shown(page, 1, 2, 3) == before
+
+
+def test_a_link_brings_the_head_too_and_the_text_is_shaded_by_it(page, address):
+    page.goto(f"{address}#fig-5:pinned_token=9,pinned_layer=2,pinned_head=3")
+    all_at(page, (2, 3), 1, 2, 3)
+    says = "document.querySelector('.passage__says').textContent"
+    until(page, f"/layer 2, head 3/.test({says})")
+
+
+# --- Several models -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def smaller(page):
+    """The second model has one layer, as far as its sliders know."""
+
+    def fewer(route):
+        spec = route.fetch().json()
+        for control in spec["usermeta"]["report"]["controls"]:
+            if control["param"] == "layer":
+                control["maximum"] = 1
+        route.fulfill(json=spec)
+
+    page.route("**/attention_map-step2000.vega.json", fewer)
+    yield
+    page.unroute("**/attention_map-step2000.vega.json")
+
+
+def test_a_layer_that_another_model_lacks_is_said(page, models_address, smaller):
+    page.goto(f"{models_address}#fig-1:model=step100,layer=2,head=3")
+    go_live(page, 1)
+    page.locator("#fig-1 input[value=step2000]").check(force=True)
+    note = page.locator("#fig-1 .live-figure__note")
+    note.wait_for()
+    assert {"2", "1"} <= set(note.inner_text().replace(",", "").replace(".", "").split())
+    assert shown(page, 1) == [(1, 3)]
+    page.locator("#fig-1 input[name=head]").focus()
+    page.keyboard.press("Home")
+    note.wait_for(state="hidden")
+
+
+def test_a_head_of_another_model_moves_no_figure_that_lacks_it(page, models_address):
+    page.goto(f"{models_address}#fig-1:pinned_layer=2,pinned_head=3,pinned_model=other")
+    go_live(page, 1)
+    before = shown(page, 1)
+    assert before != [(2, 3)]
+    page.goto("about:blank")
+    link = "#fig-2:pinned_layer=2,pinned_head=3,pinned_model=step2000"
+    page.goto(f"{models_address}{link}")
+    all_at(page, (2, 3), 1)
+    until(page, "document.querySelector('#fig-1 input[value=step2000]').checked")
+    page.keyboard.press("Escape")
+    until(page, "!document.querySelector('#fig-1 input[value=step2000]').checked")
+    assert shown(page, 1) == before
