@@ -76,6 +76,82 @@ def test_a_link_brings_the_head_too_and_the_text_is_shaded_by_it(page, address):
     until(page, f"/layer 2, head 3/.test({says})")
 
 
+# --- Names in the text, and a map beside the pointer ----------------------------------------------
+
+NAME = "#fig-5 .head-name"
+CARD = "document.querySelector('.head-card:not([hidden]) canvas') !== null"
+
+
+def test_a_name_in_the_text_marks_pins_and_shows_its_map(page, address):
+    page.goto(address)
+    go_live(page, 5)
+    name = page.locator(NAME).first
+    at = tuple(map(int, name.inner_text().removeprefix("L").split("H")))
+    before = shown(page, 1, 2, 3)
+    name.hover()
+    until(page, CARD)
+    card, own = page.locator(".head-card").bounding_box(), name.bounding_box()
+    assert card["y"] >= own["y"] + own["height"] or card["y"] + card["height"] <= own["y"]
+    page.mouse.move(1, 1)
+    until(page, f"!({CARD})")
+    assert shown(page, 1, 2, 3) == before
+    page.locator("#fig-5 .live-figure__number").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate(f"document.activeElement === document.querySelector('{NAME}')")
+    until(page, CARD)
+    page.keyboard.press("Enter")
+    all_at(page, at, 1, 2, 3)
+    assert name.get_attribute("aria-pressed") == "true"
+    page.keyboard.press("Enter")
+    until(page, f"({CHIPS}).length === 0")
+    assert shown(page, 1, 2, 3) == before
+
+
+def test_a_point_shows_the_map_of_its_head_beside_its_tooltip(page, address):
+    page.goto(address)
+    walk(page, 5, "ArrowRight", "ArrowRight")
+    until(page, CARD)
+    box = "[...document.querySelectorAll('{}')].at(-1).getBoundingClientRect().toJSON()"
+    tip, card = (page.evaluate(box.format(of)) for of in ("#vg-tooltip-element", ".head-card"))
+    aside = card["left"] >= tip["right"] or card["right"] <= tip["left"]
+    assert aside or card["top"] >= tip["bottom"] or card["bottom"] <= tip["top"]
+    page.keyboard.press("Escape")
+    until(page, f"!({CARD})")
+
+
+def test_a_tap_pins_a_head_and_covers_nothing(phone, address):
+    phone.goto(address)
+    go_live(phone, 5)
+    phone.locator(NAME).first.tap()
+    until(phone, f"({CHIPS}).length === 1")
+    phone.wait_for_timeout(400)
+    assert phone.locator(".head-card").count() == 0
+    phone.locator(".pins__chip").tap()
+    until(phone, f"({CHIPS}).length === 0")
+
+
+NAMED = """async text => {
+    const { nameHeads } = await import(new URL('../../assets/reader/names.js', location.href));
+    const place = document.body.appendChild(document.createElement('p'));
+    place.textContent = text;
+    nameHeads(place);
+    const found = [...place.querySelectorAll('button')];
+    place.remove();
+    return found.map(each => [each.textContent, each.dataset.model]); }"""
+
+
+def test_a_name_is_of_a_model_only_where_the_text_says_so(page, models_address):
+    page.goto(models_address)
+    go_live(page, 1)
+    assert page.evaluate(NAMED, "It is L1H2. And L2H3.") == [
+        ["L1H2", "step100"],
+        ["L2H3", "step100"],
+    ]
+    assert page.evaluate(NAMED, "L1H2 of step2000 and L0H0.") == [["L1H2", "step2000"]]
+    assert page.evaluate(NAMED, "In step2000 much differs. L1H2 rests.") == []
+    assert page.evaluate(NAMED, "L9H1 and L1H9 are not there, XL1H2 is no name.") == []
+
+
 # --- Several models -------------------------------------------------------------------------------
 
 

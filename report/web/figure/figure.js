@@ -126,7 +126,7 @@ export class Figure {
     const here = this.model === model;
     if (!here && !this.offers("model", model)) return null;
     const its = here ? {} : { model };
-    if (this.head) return { ...its, layer, head };
+    if (this.head) return this.reaches({ layer, head }) ? { ...its, layer, head } : null;
     for (const input of this.inputs.filter(({ dataset }) => dataset.labels)) {
       const at = JSON.parse(input.dataset.labels).indexOf(headName({ layer, head }));
       if (at >= 0) return { ...its, [param(input)]: Number(input.min) + at };
@@ -138,6 +138,11 @@ export class Figure {
   changed() {
     address.write(() => this.fragment());
     address.settle();
+  }
+
+  // Whether its sliders go so far, for one of its models.
+  reaches(values) {
+    return this.inputs.every((input) => !(values[param(input)] > (input.dataset.most ?? input.max)));
   }
 
   get model() {

@@ -4,7 +4,10 @@
 // A page is <figure class="live-figure" data-datasets> elements, in each a box with data-spec for
 // every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
 
-import { clearMarks, isTouch, marked, onMark, onPin, pins, sameHead, setPins, unpoint, USED_BY } from "../reader/marks.js";
+import {
+  clearMarks, isTouch, marked, onMark, onPin, pins, sameHead, setPins, unpoint, USED_BY,
+} from "../reader/marks.js";
+import { watchNames } from "../reader/names.js";
 import { watchPassage } from "../reader/passage.js";
 import { onLabels } from "../reader/pins.js";
 import { forPaper } from "./chart.js";
@@ -53,6 +56,7 @@ function page() {
   const bar = document.querySelector(".passage__bar");
   if (bar) whenNear(bar, () => shadePassage().catch(console.warn));
   watchBar(bar);
+  watchNames(figures);
   restore();
 }
 
@@ -66,6 +70,17 @@ async function shadePassage() {
   const { watchShading } = await import("../reader/shading.js");
   watchShading(passage, figures);
   shaded = passage;
+}
+
+// What shows a head beside the pointer is fetched once one is pointed at.
+let card;
+
+function showHead() {
+  card ??= import("../reader/head_card.js");
+  card.then(({ watchHeads }) => watchHeads(figures)).catch((error) => {
+    card = null; // it may be tried again
+    console.warn(error);
+  });
 }
 
 function watchBar(bar) {
@@ -114,8 +129,12 @@ addEventListener(
 
 onMark(() => figures.forEach((figure) => figure.mark()));
 // the passage is shaded by the head that is pinned
-onPin(() => (used = [...figures.values()].find((figure) => figure.head && sameHead(figure.head, pins())) ?? used));
+onPin(() => {
+  const shows = (figure) => figure.head && sameHead(figure.head, pins());
+  used = [...figures.values()].find(shows) ?? used;
+});
 onMark(() => Math.max(marked().token, pins().token) >= 0 && shadePassage().catch(console.warn));
+onMark(() => marked().head >= 0 && showHead());
 onLabels(() => charts().find(({ labels }) => labels)?.labels);
 
 // Called once by start.js, which gives what it has:

@@ -5,6 +5,7 @@
 // Switches of a look change nothing of what there is to see, and are left out.
 
 import { loadJson } from "../data/loading.js";
+import { nameHeads } from "../reader/names.js";
 
 function keyOf(figure, state) {
   const told = Object.entries(state).filter(([name]) => !(name in figure.looks));
@@ -23,7 +24,9 @@ export async function tellSeen(figure, state) {
   const nodes = opens ? first.get(place) : await told(figure, state, wanted);
   if (keyOf(figure, figure.shows) !== wanted) return; // another state is shown by now
   place.hidden = !nodes;
-  if (nodes) place.replaceChildren(...nodes);
+  if (!nodes) return;
+  place.replaceChildren(...nodes);
+  nameHeads(place);
 }
 
 async function told(figure, state, wanted) {

@@ -1,6 +1,7 @@
 // What a reader marks in the passage and in all figures: one token (with it its target, where it is
-// marked in a cell of a map), one head, one position of a prompt. Pointing, by mouse or keyboard, marks for as long as it lasts.
-// A click, Enter or a tap pins until it is done once more. Escape clears all.
+// marked in a cell of a map), one head, one position of a prompt. Pointing, by mouse or keyboard,
+// marks for as long as it lasts. A click, Enter or a tap pins until it is done once more. Escape
+// clears all.
 
 const IN_ADDRESS = ["token", "layer", "head", "position", "original"];
 const NAMES = [...IN_ADDRESS, "target"]; // of a cell, which the address of its figure has

@@ -13,7 +13,7 @@ export const onLabels = (give) => (labels = give);
 
 // What fills the screen hides all that is not in it; a figure alone has no header.
 function place() {
-  const full = document.fullscreenElement;
+  const full = document.fullscreenElement ?? document.querySelector(".live-figure--over");
   if (full) return full.contains(box) || full.prepend(box);
   const parent = document.querySelector(".md-header__inner, .embed__source") ?? document.body;
   if (box.parentElement === parent) return; // moved under a press, it would lose it
