@@ -120,7 +120,7 @@ def seen(data: PassageData, **state: int) -> str:
     way, correlation = tendency(columns)
     if correlation is None:
         return f"{said}."
-    more = "how long an update is says little about which way it points"
+    more = "How long an update is says little about which way it points"
     if way:
-        more = f"longer updates tend to lie more to the {'left' if way < 0 else 'right'}"
-    return f"{said}; {more} (correlation {number(correlation)})."
+        more = f"Longer updates tend to lie more to the {'left' if way < 0 else 'right'}"
+    return f"{said}. {more} (correlation {number(correlation)})."

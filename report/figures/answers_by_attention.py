@@ -29,8 +29,8 @@ def left_out(data: ModelAnswers) -> str:
 def caption(data: ModelAnswers) -> str:
     cell = data.attended
     return (
-        f"A small point is one of {len(data.texts)} questions, with “{cell.label}” of "
-        f"{cell.tokens} tokens before it. To the right: the share of attention that this "
+        f"A small point is one of {len(data.texts)} questions. Before it stands “{cell.label}” of "
+        f"{cell.tokens} tokens. To the right: the share of attention that this "
         "gets where the answer is said, a mean over the tokens before each token of the answer, "
         "over all heads and all layers. Upwards: how much more probable it makes the right "
         f"answer. The large points are the means of {GROUPS} groups of equally many questions; "
@@ -125,16 +125,17 @@ def seen(data: ModelAnswers, **state: str) -> str:
     share, _ = _columns(data)
     found = data.correlation()
     ends = f"{signed(found.low)} to {signed(found.high)}"
-    way = "so the questions do not tell whether the two go together"
+    way = "The questions do not tell whether attention to what is added helps"
     if found.low > 0:
-        way = "so answers that look more at it gain more by it, or lose less"
+        way = "Answers that look more at what is added gain more by it, or lose less"
     elif found.high < 0:
-        way = "so answers that look more at it gain less by it, or lose more"
+        way = "Answers that look more at what is added gain less by it, or lose more"
     return (
-        f"What is added gets {percent(float(share.mean()), 1)} of the attention where answers are "
+        f"{way}. What is added gets {percent(float(share.mean()), 1)} of the attention where "
+        "answers are "
         f"said, from {percent(float(share.min()), 1)} to {percent(float(share.max()), 1)}. Its "
         f"rank correlation with the difference is {signed(found.value)} (95 % interval "
-        f"{ends}), {way}."
+        f"{ends})."
     )
 
 

@@ -20,8 +20,8 @@ def title(data: ModelAnswers) -> str:
 
 def caption(data: ModelAnswers) -> str:
     return (
-        f"Each panel is a condition. A point is the mean over {len(data.texts)} questions of "
-        "how much more the model has with what it adds than without: of the log probability of "
+        "A point is the mean difference that what is added makes. Each panel is a condition. The "
+        f"mean is over {len(data.texts)} questions, and of the log probability of "
         "the right answer, summed over its tokens, or of right answers, each token of which is the "
         "most probable one. Its bar is where 95 % of the means lie when the questions are drawn "
         "again at random (bootstrap): one that crosses 0 tells nothing."
@@ -164,8 +164,8 @@ def seen(data: ModelAnswers, **state: str) -> str:
     level = _level(data.mean(at["measure"], kind=answered.kinds(data)[at["kind"]]), at["measure"])
     clear = f"{up} {'lies' if up == 1 else 'lie'} clearly above 0 and {down} clearly below"
     return (
-        f"{kind[0].upper()}{kind[1:]}, with nothing added: {level}. Of "
-        f"{count(len(found), 'comparison')}, {clear}. The most is "
+        f"Of {count(len(found), 'comparison')}, {clear}. "
+        f"{kind[0].upper()}{kind[1:]}, with nothing added: {level}. The most is "
         f"{answered.in_words(top, at['measure'])} with {cell.tokens} tokens of “{cell.label}”, the "
         f"least {answered.in_words(low, at['measure'])} with {other.tokens} of “{other.label}”."
     )

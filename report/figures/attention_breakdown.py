@@ -50,7 +50,7 @@ def _axes(data):
 def caption(data: PassageData) -> str:
     axes = _axes(data)
     target = (
-        "A point is a current token and its target of one rank: rank 0 is its top target, "
+        "A point is a current token and its target of one rank. Rank 0 is its top target, "
         "rank 1 the second largest. "
     )
     if (apart := stride(data.length, MOST)) > 1:
@@ -261,19 +261,18 @@ def seen(data: PassageData, **state: int) -> str:
     of_mixed = _seen_in_mixed(data, data.attention(layer, head), sort_idx)
     most, leading = _leading(parts)
     what = axes[list(axes)[most]]
-    which = "the top target" if sort_idx == 0 else f"the target of rank {sort_idx}"
     share = percent(np.mean(leading == most))
     if len(axes) == 2:
         side = "below" if most == 0 else "above"
         return (
-            f"The {what} term speaks most for {which} of {share} of the tokens: "
-            f"those points lie {side} the dashed line.{of_mixed}"
+            f"At {share} of the points, the {what} term speaks most for the target. They lie "
+            f"{side} "
+            f"the dashed line.{of_mixed}"
         )
     mean = percent(parts[:, most].mean())
     return (
-        f"The {what} term has the largest part in the score of {which} for {share} of the tokens; "
-        f"those points lie nearest its corner. On average, this term makes up {mean} of the "
-        f"score.{of_mixed}"
+        f"At {share} of the points, the {what} term has the largest part in the score. They lie "
+        f"nearest its corner. On average, this term makes up {mean} of the score.{of_mixed}"
     )
 
 

@@ -111,16 +111,18 @@ def seen(data: PassageData, **state: int) -> str:
     most = max(shares, key=shares.get)
     if not shares[most]:
         places = score_terms.listed(list(habits))
-        return f"This head has no habit of place: {places} are no top targets after token 0."
+        places = places[0].upper() + places[1:]
+        return f"This head has no habit of place. {places} are no top targets after token 0."
     if shares[most] <= 0.5:
-        others = [what for what in habits if what != most]
+        others = score_terms.listed(what for what in habits if what != most)
         return (
-            f"This head has no single habit of place: its top target is {most} for "
-            f"{percent(shares[most])} of the tokens, and {score_terms.listed(others)} for no more."
+            f"This head has no single habit of place: most often, {most} "
+            f"({percent(shares[most])} of tokens). {others[0].upper()}{others[1:]} are the top "
+            "targets of no more."
         )
     _, given, where = habits[most]
     return (
-        f"This head looks at {most}: that is the top target for {percent(shares[most])} of the "
-        f"tokens, and it gets {percent(given.mean())} of the probability on average. "
+        f"For {percent(shares[most])} of the tokens, this head looks most at {most}. "
+        f"On average, {most} gets {percent(given.mean())} of the probability. "
         f"The markers lie {where}."
     )

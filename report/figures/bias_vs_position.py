@@ -19,7 +19,7 @@ straight line from end to end."""
 LEVEL = 0.05
 """A line is said to rise or fall if it changes by this many units of score from end to end."""
 
-LINE = "A line is what one term adds to the score of a target."
+LINE = "A line is what one term adds to a target’s score."
 """The first sentence of every caption: it holds for all models that the figure shows."""
 
 
@@ -186,11 +186,13 @@ def seen(data: PassageData, **state: int) -> str:
     }
     change, other_change = changes.values()
     first = next(iter(lines))
-    names = {term: f"the fitted line of the {name} term (dashed)" for term, name in lines.items()}
+    names = {term: f"the dashed line of the {name} term" for term, name in lines.items()}
     if "position" in lines:  # a straight line itself
         names["position"] = f"the {lines['position']} term"
     said = {term: f"{names[term]} {_moved(moved)}" for term, moved in changes.items()}
-    trend = f"From the first target token to the last, {' and '.join(said.values())}."
+    one, *others = said.values()
+    others = " ".join(f"{_sentence(other)}." for other in others)
+    trend = f"From the first target to the last, {one}. {others}"
     if np.ptp(columns[first]) >= max(LEVEL, JUMPS * abs(change)):
         ends = [
             f"{number(columns[first][at])} ({score_terms.quoted(data.tokens[at], 14)})"
@@ -238,6 +240,6 @@ def _seen_by_distance(data, attention, lines):
     ]
     return (
         f"Distance moves the {lines[most]} term most, by {number(spreads[most])} "
-        f"between its highest and its lowest point, and {score_terms.listed(others)}. It "
-        f"speaks most for {_targets(at)}."
+        f"between its highest and its lowest point. It moves {score_terms.listed(others)}. The "
+        f"{lines[most]} term speaks most for {_targets(at)}."
     )

@@ -21,8 +21,9 @@ def caption(data: TableData) -> str:
     if data.layers > 1:
         joined = ", and a line joins the values of one rank; it does not follow one head"
     return (
-        "A point is a head: the probability that it gives to one class of targets (keys). It is "
-        "the mean over the tokens of all cells that have a cell above. At each layer the heads are "
+        "A point is a head: what it gives to one class of targets. It gives "
+        "probability, in the mean over the tokens of all cells that have a cell above. At each "
+        "layer the heads are "
         f"sorted by their value{joined}. The highest has its number above it. The dashed line is "
         "uniform attention, the class’s share of the tokens that can be seen: a class of many "
         "tokens lies high by chance alone."
@@ -145,8 +146,8 @@ def seen(data: TableData, **state: str) -> str:
     top, total = largest(values), values.size
     named = target_classes.named(at["target"])
     said = (
-        f"{top.label} gives {percent(top.value)} of its attention to {named}, "
-        f"where uniform attention would give {percent(even[top.layer])}."
+        f"{top.label} gives {percent(top.value)} to {named} (uniform attention: "
+        f"{percent(even[top.layer])})."
     )
     if total == 1:
         return said

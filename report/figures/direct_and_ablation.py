@@ -39,7 +39,7 @@ def title(data: PredictionData) -> str:
 def caption(data: PredictionData) -> str:
     if _one_unit(data):
         return (
-            "A point is a head; on the dashed line, as much is lost without it as it adds. To the "
+            "A point is a head. On the dashed line, as much is lost without it as it adds. To the "
             "right: its direct effect, what it adds to the prediction by itself. Upwards: how far "
             "the prediction at the last token falls when what the head hands on is replaced. Above "
             "the line, a head matters through later layers too; below it, they make up for some of "

@@ -56,8 +56,9 @@ def title(data: PredictionData) -> str:
 
 def caption(data: PredictionData) -> str:
     return (
-        "Both maps are of one head: a row is a token that predicts (query), a column a token that "
-        "it may look at (key). On the left is the attention; markers are on the top targets, the "
+        "A row is a current token, a column a target. Both maps are of one head: the token of a "
+        "row predicts (query), and may look at those of the columns (keys). On the left is the "
+        "attention; markers are on the top targets, the "
         "fewest that together hold half of the probability. On the right is what of the head's "
         "direct effect comes from each token; marks that point up or down are on the tokens with "
         "the most, the fewest that together make up half of all that speaks for and against. "
@@ -294,12 +295,12 @@ def seen(data: PredictionData, **state: int) -> str:
     )
     if looked == mattered:
         return (
-            f"{said}, and that matters most too: {predicted.signed(effect[looked])} of a direct "
-            f"effect of {total}."
+            f"{said}, and that matters most. From it comes {predicted.signed(effect[looked])} of a "
+            f"direct effect of {total}."
         )
     return (
-        f"{said}, but from that comes {predicted.signed(effect[looked])} of a direct effect of "
-        f"{total}. What matters most is {_token(sentence, mattered)}, "
+        f"{said}; another matters more. From that comes {predicted.signed(effect[looked])} of a "
+        f"direct effect of {total}. What matters most is {_token(sentence, mattered)}, "
         f"{predicted.signed(effect[mattered])} with {percent(float(share[mattered]))}."
     )
 

@@ -43,8 +43,9 @@ def title(data: PredictionData) -> str:
 
 def caption(data: PredictionData) -> str:
     return (
-        "A cell is a head, named by its place: L3H5 is head 5 of layer 3, both counted from 0. Its "
-        "mark is what it adds to the prediction by itself, its direct effect. "
+        "A cell is a head; its mark is what it adds to the prediction. Heads are named by their "
+        "place: L3H5 is head 5 of layer 3, both counted from 0. What a head adds by itself is its "
+        "direct effect. "
         f"{predicted.explained(data)} A triangle that points up speaks for the answer, one that "
         "points down against it; the larger its area, the more; less than a twentieth of the "
         "largest has none. The rows below are the "
@@ -269,13 +270,14 @@ def seen(data: PredictionData, **state: int) -> str:
     for_, against = (predicted.strongest(sign * shown.heads, 2) for sign in (1, -1))
     said = []
     if for_:
-        said.append(f"the heads that add most are {predicted.listed(for_)}")
+        said.append(f"{predicted.listed(for_)} {'add' if len(for_) > 1 else 'adds'} most")
     if against:
-        said.append(f"those that take most away are {predicted.listed(against, -1)}")
+        verb = "take" if len(against) > 1 else "takes"
+        said.append(f"{predicted.listed(against, -1)} {verb} most away")
     heads = predicted.signed(float(shown.heads.sum()))
     forward = predicted.signed(float(shown.sentence.feed_forward[shown.row].sum()))
-    told = f" {_sentence('; '.join(said))}." if said else ""
-    return f"{first}{told} All heads together add {heads}, all feed-forward layers {forward}."
+    told = f"{'; '.join(said)}. " if said else ""
+    return f"{told}{first} All heads together add {heads}, all feed-forward layers {forward}."
 
 
 def _sentence(words):

@@ -22,7 +22,8 @@ def caption(data: Panels) -> str:
     same = ""
     if one_row.same_positions(data, data.places):
         same = " What both add is equally long and at the same positions, which are grey."
-    return f"{compared}{same}{received.bands(data)}\n{received.explained(data)}"
+    line = "A line is the attention weight of each position."
+    return f"{line} {compared}{same}{received.bands(data)}\n{received.explained(data)}"
 
 
 def _texts(data):
@@ -62,9 +63,9 @@ def seen(data: Panels, **state: str) -> str:
     times = [a / b for a, b in zip(first_weights, second_weights, strict=True)]
     order = ", panel by panel" if len(times) > 1 else ""
     return (
-        f"In the {data.noun}, a token of “{first}” gets "
-        f"{score_terms.listed(_as_exact(times))} times the average weight that a token of "
-        f"“{second}” gets{order}.{received.straddling(data)}"
+        f"A token of “{first}” gets {score_terms.listed(_as_exact(times))} times the weight of one "
+        f"of “{second}”. The weights are means over the "
+        f"{data.noun}{order}.{received.straddling(data)}"
     )
 
 

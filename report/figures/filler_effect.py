@@ -304,11 +304,13 @@ def seen(data: Panels, **state: int | str) -> str:
         said = f"{_called(top)} gives most to {received.named(data)}"
     said += f": {value(top[at['measure']])}"
     if len(known) > 1:
-        said += f"; in half of the {len(known)} heads, {value(middle)} or less"
+        half = value(middle)
+        half += "" if half.startswith("less") else " or less"
+        said += f". In half of the {len(known)} heads it is {half}"
     over = received.straddling(data)
     if not chosen or chosen[0] is top:
         return f"{said}.{over}"
-    return f"{said}; in the head drawn underneath, {value(chosen[0][at['measure']])}.{over}"
+    return f"{said}. In the head drawn underneath it is {value(chosen[0][at['measure']])}.{over}"
 
 
 def _called(row):

@@ -39,8 +39,9 @@ def caption(data: ConditionsData) -> str:
     if prompts > 1:
         bars = f" Its bar is one standard error over {prompts} prompts, often too short to be seen."
     return (
-        "A point is a condition: the mean over all heads of a layer, and over the current tokens "
-        f"after the {data.noun}.{bars} What moves is the total variation of the pattern on the "
+        "A point is a condition in one layer. It is the mean over all heads, and over the current "
+        f"tokens after the {data.noun}.{bars} What moves is the total variation of the pattern on "
+        "the "
         "other tokens, scaled to sum to 1. What λ does not explain is the length of the error of "
         "“λ times the old output, plus what the added tokens bring”, as a share of the output’s. "
         "All panels have one scale."
@@ -168,13 +169,14 @@ def _highest(data, measure):
 
 def seen(data: ConditionsData, **state: int | str) -> str:
     at = choices.values(controls(data), state)
-    said = []
+    said, extremes = [], []
     for model in data.models:
         values = sorted(_values(model, at["measure"], at["layer"]), key=lambda each: each[1])
         if not values:
             said.append(f"of {model.name} that is not known")
             continue
         (low, least, _), (high, most, _) = values[0], values[-1]
+        extremes += [(least, low, model.name), (most, high, model.name)]
         if percent(least) == percent(most):
             said.append(f"{percent(most)} under every condition in {model.name}")
         else:
@@ -186,7 +188,13 @@ def seen(data: ConditionsData, **state: int | str) -> str:
         "affine_error": "Share that is not explained",
     }[at["measure"]]
     names = [each.name for each in _added(data.models[0])]
-    return f"{what}: {'; '.join(said)}.{received.over_edges(data.models, names)}"
+    over = received.over_edges(data.models, names)
+    if not extremes:
+        return f"{what}: not known.{over}"
+    low, high = (
+        f"{percent(v)} (“{name}”, {model})" for v, name, model in (min(extremes), max(extremes))
+    )
+    return f"{what}: from {low} to {high}. By model: {'; '.join(said)}.{over}"
 
 
 def alt(data: ConditionsData, panel: int = 0, **state: int | str) -> str:

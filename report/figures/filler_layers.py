@@ -23,7 +23,8 @@ def caption(data: Panels) -> str:
         )
     bands = received.bands(data, "Where both lines are drawn, bands")
     return (
-        f"{compared} Heads of the same number in different layers have nothing in common "
+        f"A line is what each token gains or loses. {compared} Heads of the same number in "
+        "different layers have nothing in common "
         f"but their number.{bands}\n{received.explained(data)}"
     )
 

@@ -47,7 +47,8 @@ def caption(data: Panels) -> str:
             f"the positions of the first. "
             f"{last}: all positions of the second prompt."
         )
-    return f"{panels}{received.bands(data)}\n{received.explained(data)}"
+    line = "A line is the attention weight of each position."
+    return f"{line} {panels}{received.bands(data)}\n{received.explained(data)}"
 
 
 def controls(data: Panels) -> list[choices.Switch]:

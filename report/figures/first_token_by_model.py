@@ -31,7 +31,7 @@ def left_out(data: PassageModels) -> str:
 
 def caption(data: PassageModels) -> str:
     return (
-        "A point is a head: how often the top target of a token is the first token. At each "
+        "A point is a head: how often it looks most at the first token. At each "
         "layer the heads are sorted by their value, and a line joins the values of one rank. All "
         "panels have the same vertical axis. Token 0 is left out. "
         f"{token_names.first_tokens(data)}"
@@ -110,8 +110,7 @@ def seen(data: PassageModels, **state: str) -> str:
     means = [float(_values(model, source).mean()) for model in data.models]
     most, least = (means.index(end) for end in (max(means), min(means)))
     return (
-        f"Over {SOURCES[source]}, the average head attends most to the first token for "
-        f"{percent(means[most])} of the tokens in {data.labels[most]} and for "
+        f"Over {SOURCES[source]}, the mean is {percent(means[most])} in {data.labels[most]} and "
         f"{percent(means[least])} in {data.labels[least]}."
     )
 

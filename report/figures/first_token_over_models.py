@@ -38,8 +38,8 @@ def caption(data: PassageModels) -> str:
     where = "training step" if _steps(data) else "number of parameters"
     mean = "The line joins the" if _steps(data) else "Large points with a name are"
     return (
-        f"A point is a head at the {where} of its model: how often the top target of a token "
-        f"is the first token. {mean} means over all heads. Token 0 is left out. "
+        "A point is a head: how often it looks most at the first token. To the right is the "
+        f"{where} of its model. {mean} means over all heads. Token 0 is left out. "
         f"{token_names.first_tokens(data)}"
     ).strip()
 
@@ -113,8 +113,8 @@ def seen(data: PassageModels, **state: str) -> str:
     first, last = means[0], means[-1]
     source = choices.values(controls(data), state)["source"]
     return (
-        f"Over {SOURCES[source]}, the average head attends most to the first token for "
-        f"{percent(first[2])} of the tokens in {first[1]} and for {percent(last[2])} in {last[1]}."
+        f"Over {SOURCES[source]}, the mean is {percent(first[2])} in {first[1]} and "
+        f"{percent(last[2])} in {last[1]}."
     )
 
 

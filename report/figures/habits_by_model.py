@@ -89,11 +89,11 @@ def seen(data: SweepData, **state: str) -> str:
     best = max(data.compared, key=lambda model: model.habit(habit).max())
     layer, head = over_models.strongest(best, habit)
     most, least = (data.compared[int(which(means))] for which in (np.argmax, np.argmin))
-    what = "of the tokens" if habit in over_models.OFTEN else "of its probability"
+    what = "of tokens" if habit in over_models.OFTEN else "of probability"
     return (
-        f"Looking at {over_models.HABITS[habit]}: the average head does so with "
-        f"{percent(max(means))} {what} in {most.label} and with {percent(min(means))} in "
-        f"{least.label}. The most is {percent(best.habit(habit).max())}, L{layer}H{head} of "
+        f"Looking at {over_models.HABITS[habit]}: {percent(max(means))} on average in "
+        f"{most.label}, {percent(min(means))} in {least.label}. These are shares {what}. The most "
+        f"is {percent(best.habit(habit).max())}, L{layer}H{head} of "
         f"{best.label}."
     )
 

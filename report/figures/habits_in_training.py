@@ -33,9 +33,9 @@ def caption(data: SweepData) -> str:
     sweep, corpus = manifest["sweep"], manifest["corpus"]
     early = data.training[over_models.steepest(data)].step
     ruled = over_models.changes_at(data) is not None
-    rule = "; at the upright rule, other kinds of drill begin" if ruled else ""
+    rule = "; at the upright rule, other drills begin" if ruled else ""
     return (
-        f"A line is one head, followed from checkpoint to checkpoint{rule}. The coloured one ends "
+        f"A line is one head, from checkpoint to checkpoint{rule}. The coloured one ends "
         f"highest; the thinner one with a name was highest up to step {early:,}; the broken one is "
         "the mean of all heads. The first two panels are mean "
         f"probabilities over {sweep['sequences']} sequences of {sweep['length']} random tokens "

@@ -32,8 +32,8 @@ def boxes(data: SweepData) -> list[grid.Box]:
 
 def caption(data: SweepData) -> str:
     return (
-        "A cell is a head; the stronger its colour, the stronger its habit, on the same scale at "
-        "all steps. Values of at least 10 % are written in."
+        "A cell is a head; the stronger its colour, the stronger its habit. The scale is the same "
+        "at all steps. Values of at least 10 % are written in."
     )
 
 

@@ -52,9 +52,10 @@ def left_out(data: PredictionData) -> str:
 
 def caption(data: PredictionData) -> str:
     return (
-        "A column is a token that the model has read, a row the state after a layer; the word in "
-        "the cell is what the model would say next if its last norm and its output followed there "
-        "(the logit lens). Shade is the probability of that first guess; a frame says that it is "
+        "A cell is what the model would say next after a layer. It is said as if "
+        "its last norm and its output followed there (the logit lens). A column is a token that it "
+        "has read, a row the state after a layer. Shade is the probability of that first guess; "
+        "a frame says that it is "
         "right. Below is how probable the answer is after each layer, at the last column. The norm "
         "has its scale at each state, for direct effects that of the end, so the two do not add "
         f"up. On a narrow screen the map has the last {ON_PHONE} tokens."
@@ -280,7 +281,7 @@ def seen(data: PredictionData, **state: int | str) -> str:
         first = lens.words[int(lens.tokens[-1, shown.row, 0])]
         given = percent(math.exp(lens.log_probability[-1, shown.row, 0]))
         return (
-            f"At {shown.place}, {word} is not the first guess in the end: it gets {share}, and "
+            f"At {shown.place}, {word} is not the first guess in the end. It gets {share}, and "
             f"{predicted.quoted(first)} is first with {given}."
         )
     begins = len(ranks) - int(np.argmin((ranks == 0)[::-1])) if (ranks != 0).any() else 0

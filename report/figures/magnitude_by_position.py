@@ -25,7 +25,7 @@ def title(data: PassageData) -> str:
 
 def caption(data: PassageData) -> str:
     return (
-        "A point is one token in one head, with its magnitude to the right; a line is a median, "
+        "A point is one token in one head. Its magnitude is to the right; a line is a median, "
         f"the outline the middle of the points of its colour.\n{updates.explained(data)}\n"
         "The passage runs from top to bottom. Points whose top target is the first token have a "
         "colour of their own; the outline holds the middle 80 % of them at each height. Updates "
@@ -192,17 +192,19 @@ def seen(data: PassageData, **state: int) -> str:
     after_first = columns["token"] > 0
     first = columns["largest_target"][after_first] == 0
     magnitude = columns["magnitude"][after_first]
-    said = f"Of the points, {percent(first.mean())} look most at the first token"
+    share = percent(first.mean())
     if not first.any() or first.all():
-        return f"{said}, so there is nothing to compare them with."
+        said = f"Of the points, {share} look most at the first token."
+        return f"{said} There is nothing to compare them with."
+    said = f"Points that look most at the first token ({share}) have"
     here, there = float(np.median(magnitude[first])), float(np.median(magnitude[~first]))
     if max(here, there) < 1.1 * min(here, there):
-        return f"{said}; their updates are about as long as the others ({number(here)})."
+        return f"{said} updates about as long as the others ({number(here)})."
     word = "shorter" if here < there else "longer"
     both = medians(magnitude, columns["token"][after_first], first, _tokens_a_part(data))
     alike = int(((both[:, 0] < both[:, 1]) == (here < there)).sum())
     places = f" Place by place, they are {word} in {alike} of {len(both)} parts of the passage."
     return (
-        f"{said}; their updates are {word} than the others: the median is {number(here)} against "
+        f"{said} {word} updates than others: median {number(here)} against "
         f"{number(there)}.{places if len(both) > 1 else ''}"
     )

@@ -43,7 +43,7 @@ def caption(data: TableData) -> str:
             f"{outside} of the {points} points do"
         )
     return (
-        "A panel is a class of target tokens. A line is the mean over all heads of a layer. Where "
+        "A point is the mean of a layer’s heads. A panel is a class of target tokens. Where "
         f"there is room, the bar at each point spans the middle half of the heads{apart}. "
         "Probability is divided by what uniform attention would give, as ways of writing have more "
         "or fewer tokens of a class: 1 (the thin rule) means no preference. Every panel has a "
@@ -245,18 +245,12 @@ def seen(data: TableData, **state: str) -> str:
     ends = [_end(values, labels, np.argmax)]
     if len(values) > 1:
         ends.append(_end(values, labels, np.argmin))
-    once = all(len(end) == 1 for end in ends)  # then the ways of writing are named once, at the end
-    against = " and compared with uniform attention" if shown == "times" else ""
-    said = f"Averaged over all heads{against}, most goes "
-    said += "; least goes ".join(
-        ", and ".join(
-            f"to {name}: {_listed(numbers, shown)}"
-            + ("" if once else f" (as {score_terms.listed(ways)})")
-            for name, (ways, numbers) in end.items()
-        )
-        for end in ends
-    )
-    return f"{said}{f' (as {score_terms.listed(labels)})' if once else ''}."
+    said = [
+        f"{word} goes to {name}: {_listed(numbers, shown)} (as {score_terms.listed(ways)})."
+        for word, end in zip(("Most", "Least"), ends, strict=False)
+        for name, (ways, numbers) in end.items()
+    ]
+    return " ".join([*said, "These are means over all heads."])
 
 
 def _end(values, labels, which):
@@ -276,5 +270,5 @@ def _end(values, labels, which):
 
 def _listed(values, shown):
     if shown == "times":
-        return f"{score_terms.listed(number(value) for value in values)} times as much"
+        return f"{score_terms.listed(number(value) for value in values)} times uniform attention"
     return score_terms.listed(percent(value) for value in values)

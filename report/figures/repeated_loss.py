@@ -48,7 +48,7 @@ def caption(data: SweepData) -> str:
             " The thin upright rule is where the training begins to drill other repetitions, too."
         )
     return (
-        "A line is the loss on one kind of token: lower is better, 0 is certain. "
+        "A line is the loss on one kind of token: lower is better. At 0, a token is certain. "
         f"“Said first” and “said again” are over {sweep['sequences']} sequences of "
         f"{sweep['length']} random tokens said twice. The first token of each copy is left out, as "
         "nothing announces it. “Not said before” is the control: the same tokens at the same "
@@ -170,7 +170,7 @@ def seen(data: SweepData, **state: int | str) -> str:
     (before, low), (after, high) = gains[at], gains[at + 1]
     return (
         f"Having been said before makes random tokens {number(gains[-1][0])} nats easier than in "
-        f"the control at step {gains[-1][1].step:,}; the largest gain is from step {low.step:,} "
+        f"the control at step {gains[-1][1].step:,}. The gain rises most from step {low.step:,} "
         f"({number(before)}) to step {high.step:,} ({number(after)})."
     )
 

@@ -36,8 +36,9 @@ def left_out(data: PredictionData) -> str:
 
 def caption(data: PredictionData) -> str:
     return (
-        "A bar is a part of the model: how much what it wrote raises the score of this token above "
-        "the mean over all tokens that can be seen. It wrote into the state of the token (its key) "
+        "A bar is how far a part of the model raises the score. It is what the part wrote that "
+        "raises the score of this token above the mean over all tokens that can be seen. It wrote "
+        "into the state of the token (its key) "
         "or of the one that looks (its query); with the norms as they are, both sum to the score. "
         f"The {SHOWN} largest parts have bars of their own, the others together have one."
     )

@@ -160,12 +160,12 @@ def seen(data: TableData, **state: int) -> str:
     liked = [target for target in given if given[target] >= max(0.1, 1.5 * even[target])]
     if not liked:
         return (
-            f"This head prefers no class of tokens by much: from a cell, most goes to "
+            f"This head prefers no class of tokens by much. From a cell, most goes to "
             f"{present[most]}, {percent(given[most])}, where uniform attention would give "
             f"{percent(even[most])}."
         )
     best = max(liked, key=lambda target: given[target] - even[target])
     return (
-        f"From a cell, this head gives {percent(given[best])} of its attention to {present[best]}, "
-        f"where uniform attention would give {percent(even[best])}."
+        f"From a cell, {percent(given[best])} of attention goes to {present[best]} (uniform "
+        f"attention: {percent(even[best])})."
     )

@@ -37,8 +37,9 @@ def left_out(data: PredictionData) -> str:
 
 def caption(data: PredictionData) -> str:
     return (
-        "A row is a token that the head can read, with the share of attention that the last token "
-        "gives it. Beside it are the words whose logits the head would raise most, and lower most, "
+        "A row is a token that the head can read. With it is the share of attention that the last "
+        "token gives it, beside it are the words whose logits the head would raise most, and "
+        "lower most, "
         "if it gave that token all its attention. Shade is by how much, less the mean of all "
         "words. "
         f"It was measured of {count(len(data.shown_heads), 'head')}: those with the largest "

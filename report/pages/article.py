@@ -259,6 +259,8 @@ class ArticleFigures:
 
     def _figure_context(self, placed, controls, root=ROOT):
         study, data, figure = self.study, placed.data, placed.figure
+        line, how = sentences.in_two(figure.caption(data))
+        seen, also = sentences.in_two(figure.seen(data, **placed.state))
         if figure.one_model:
             controls = reach(figure.one_model, data, controls)
         return {
@@ -266,9 +268,13 @@ class ArticleFigures:
             "controls": controls,
             "linked": self._linked(placed.name),
             "title": figure.title(data),
-            **_folded(figure.caption(data), figure.use(data)),
+            "line": line,
+            "how": how,
+            "see": "",
+            "use": figure.use(data),
             "opens_at": choices.said(controls),
-            "seen": figure.seen(data, **placed.state),
+            "seen": seen,
+            "also": also,
             "sentences": sentences.address(placed),
             "columns": figure.columns(data),
             "files": f"{root}figures/{study.name}/",
@@ -277,13 +283,18 @@ class ArticleFigures:
         }
 
     def _caption(self, placed):
-        """A figure's caption and its use, with a reference where an earlier one says the same."""
-        caption, read_in = self._not_yet_said(placed, placed.figure.caption(placed.data))
+        """What is folded of a figure, with a reference where an earlier one says the same.
+
+        What a point is, the first sentence, is said of every figure.
+        """
+        line, _ = sentences.in_two(placed.figure.caption(placed.data))
+        folded = placed.figure.caption(placed.data).removeprefix(line).lstrip(" ")
+        caption, read_in = self._not_yet_said(placed, folded)
         use, used_in = self._not_yet_said(placed, placed.figure.use(placed.data))
         links = [self._see("How to read it", read_in)] if read_in else []
         if not used_in <= read_in:
             links.append(self._see("How to use it", used_in))
-        return _folded(" ".join(caption), " ".join(use)) | {"see": Markup(" ").join(links)}
+        return {"how": " ".join(caption), "use": " ".join(use), "see": Markup(" ").join(links)}
 
     def _not_yet_said(self, placed, text):
         """The lines of a text that no earlier figure has, and the numbers of figures that have the
@@ -314,12 +325,6 @@ class ArticleFigures:
         fixed = {control.param: control.fixed for control in figure.controls(self.data)}
         # where there is one layer and one head, nothing can be joined
         return fixed.keys() >= {"layer", "head"} and not (fixed["layer"] and fixed["head"])
-
-
-def _folded(caption, use):
-    """A caption in two parts: the sentence that is shown at once, and what is folded below it."""
-    first, *others = split_sentences(caption.replace("\n", " ")) or [""]
-    return {"line": first, "see": "", "how": " ".join(others), "use": use}
 
 
 def figure_for(name: str, data: Data, folder: Path | None = None) -> Figure:

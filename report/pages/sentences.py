@@ -1,4 +1,4 @@
-"""What there is to see in figures: a sentence for every state that a reader can choose.
+"""What there is to see in figures: sentences for every state that a reader can choose.
 
 A sentence asks for the numbers of one head, and to read these takes longer than to say what is in
 them. So all figures of an article are asked about a head before the next one is read.
@@ -13,6 +13,7 @@ from report.figures.build.per_model import names
 from report.figures.parts import choices
 from report.figures.parts.choices import Control, State, Switch
 from report.pages.placed import PlacedFigure, controls_for
+from report.text import split_sentences
 
 MOST = 16_384
 """A figure with more states has one sentence only, of the state in which it opens.
@@ -55,7 +56,7 @@ def address(placed: PlacedFigure) -> str:
 def sentence_files(placed: Iterable[PlacedFigure]) -> dict[str, dict[str, list[str]]]:
     """The files of sentences of an article's figures.
 
-    returns: name -> "layer=3,head=0" -> [that in words, the sentence]
+    returns: name -> "layer=3,head=0" -> [that in words, the first sentence, the others]
     """
     states = [
         (state, figure, place, controls)
@@ -71,9 +72,15 @@ def sentence_files(placed: Iterable[PlacedFigure]) -> dict[str, dict[str, list[s
         content = contents.setdefault(place.format_map(state), {})
         content[",".join(f"{name}={value}" for name, value in state.items())] = [
             choices.said(choices.at_state(controls, state)),
-            figure.figure.seen(figure.data, **state),
+            *in_two(figure.figure.seen(figure.data, **state)),
         ]
     return contents
+
+
+def in_two(text: str) -> tuple[str, str]:
+    """The sentence of a text that is shown at once, and those that are folded; "" for none."""
+    first, *others = split_sentences(text.replace("\n", " ")) or [""]
+    return first, " ".join(others)
 
 
 def _choices(

@@ -81,7 +81,7 @@ def test_the_switch_of_shades_changes_no_sentence(data):
     [
         ("alibi_bias", "itself or an earlier one. Shade is the probability, on a", "window"),
         ("alibi_bias", "to read both tokens, the score, its terms and the probability.", "sink"),
-        ("encoder", "attend to: every token, itself, earlier and later ones alike.", "or an"),
+        ("encoder", "targets (keys): every token, itself, earlier and later ones alike.", "or an"),
         ("window", "itself or an earlier one; in some layers only the last 7, itself", "later"),
         ("softcap", "as it enters softmax, where the model keeps it between −4 and 4.", "before"),
         ("sink", "of a row sum to less than 1: the rest goes to a sink", "only the"),

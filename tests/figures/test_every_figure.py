@@ -15,6 +15,7 @@ from report.figures.build.defaults import FORMAT
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import choices
 from report.pages.article import ArticleFigures
+from report.pages.sentences import in_two
 from tests.figures import hand_made
 from tests.figures.live_page import DRAWN_OF, GRIDS, HAND, ORDER
 from tests.figures.pictures import picture, specification
@@ -126,6 +127,7 @@ def said_by(figure, data):
     state = {control.param: control.value for control in figure.controls(data)}
     alts = [figure.alt(data, **state, **panel) for panel in panels_of(figure, data)]
     texts = [figure.title(data), figure.caption(data), figure.seen(data, **state), *alts]
+    assert_short(figure, data, **state)
     assert not [text for text in texts if NEEDS_A_LIVE_FIGURE.search(text)]  # that is for `use`
     if use := figure.use(data):
         assert NEEDS_A_LIVE_FIGURE.search(use)
@@ -136,6 +138,12 @@ def said_by(figure, data):
         assert "  " not in text
         assert "nan" not in text.split()
     return texts
+
+
+def assert_short(figure, data, **state):
+    """What a point is and what there is to see: 30 words; the rest is folded."""
+    shown = [in_two(text)[0] for text in (figure.caption(data), figure.seen(data, **state))]
+    assert len(" ".join(shown).split()) <= 30, shown
 
 
 @every_figure_of_every_kind
@@ -178,6 +186,7 @@ def test_what_is_to_be_seen_is_said_at_both_ends_of_every_control(figure, drawn_
             said = figure.seen(drawn_of, **{control.param: value})
             assert said.endswith("."), said
             assert not {"nan", "inf"} & set(said.strip(".").split()), said
+            assert_short(figure, drawn_of, **{control.param: value})
 
 
 @every_figure_of_every_kind

@@ -3,27 +3,33 @@
 import re
 
 from report.figures.build.find import figure_named
+from report.pages.sentences import in_two
 from tests.figures.live_page import ORDER, go_live, until
 from tests.figures.tools import set_to
 
 NUMBER = ORDER.index("update_magnitude") + 1
-SEEN = f"#fig-{NUMBER} .live-figure__seen"
+SEEN, ALSO = (f"#fig-{NUMBER} .live-figure__{part}" for part in ("seen", "also"))
 
 
 def test_the_sentence_below_a_figure_follows_its_controls(page, address, data):
     figure = figure_named("update_magnitude")
     page.goto(address)
-    opened = page.text_content(SEEN)
+    opened, folded = page.text_content(SEEN), page.text_content(ALSO)
     state = {control.param: control.value for control in figure.controls(data)}
-    assert opened == f"As it opens (layer {state['layer']}): {figure.seen(data, **state)}"
+    first, others = in_two(figure.seen(data, **state))
+    assert (opened, folded.strip()) == (f"As it opens (layer {state['layer']}): {first}", others)
+    assert others
     for layer in (0, 2):
         set_to(page, NUMBER, layer=layer)
-        said = f"As shown (layer {layer}): {figure.seen(data, layer=layer)}"
+        said, folded_then = in_two(figure.seen(data, layer=layer))
+        said = f"As shown (layer {layer}): {said}"
         until(page, f"document.querySelector('{SEEN}').textContent === {said!r}")
+        assert page.text_content(ALSO).strip() == folded_then
     set_to(page, NUMBER, **state)
     until(page, f"document.querySelector('{SEEN}').textContent === {opened!r}")
     # the controls say at which layer; where they are not to be seen, the sentence does
-    assert page.inner_text(SEEN) == figure.seen(data, **state)
+    assert page.text_content(ALSO) == folded
+    assert page.inner_text(SEEN) == first
     page.emulate_media(media="print")
     assert page.inner_text(SEEN) == opened
 
@@ -32,7 +38,7 @@ def test_an_address_that_names_a_state_brings_its_sentence(page, address, data):
     figure = figure_named("update_magnitude")
     page.goto(f"{address}#fig-{NUMBER}:layer=2")
     go_live(page, NUMBER)
-    said = f"As shown (layer 2): {figure.seen(data, layer=2)}"
+    said = f"As shown (layer 2): {in_two(figure.seen(data, layer=2))[0]}"
     until(page, f"document.querySelector('{SEEN}').textContent === {said!r}")
 
 
@@ -41,7 +47,7 @@ def test_of_many_states_the_file_of_the_one_shown_is_fetched(page, address):
 
     def give(route):
         fetched.append(route.request.url.rpartition("/")[2])
-        route.fulfill(json={"layer=2": ["layer 2", "There it is."]})
+        route.fulfill(json={"layer=2": ["layer 2", "There it is.", ""]})
 
     page.route(re.compile(r"\.seen\.\d+\.json$"), give)
     page.goto(address)

@@ -183,26 +183,26 @@ def of_first(magnitude, largest=(0, 0, 0, 1, 1)):
 
 CASES = {
     "attention_map": [
-        (one_head(looking(-1)), "the token just before|100 %|60 %|just below the diagonal"),
-        (one_head(looking(at=0)), "the first token|100 %|60 %|down the left edge"),
-        (one_head(looking(0)), "the token itself|100 %|60 %|along the diagonal"),
+        (one_head(looking(-1)), "100 %|the token just before|60 %|just below the diagonal"),
+        (one_head(looking(at=0)), "100 %|the first token|60 %|down the left edge"),
+        (one_head(looking(0)), "100 %|the token itself|60 %|along the diagonal"),
         (
             one_head(looking(1, False), causal=False),
-            "just after|100 %|60 %|just above the diagonal",
+            "100 %|just after|60 %|just above the diagonal",
         ),
-        (no_habit(), "no single habit|the token itself for 33 %|first token|just before for no"),
-        (habits_of_all_kinds(), "This head has no habit of place: |!%"),
+        (no_habit(), "no single habit|the token itself (33 %|first token|just before are"),
+        (habits_of_all_kinds(), "This head has no habit of place. |!%"),
     ],
     "attention_breakdown": [
-        (speaking(), "The content term|89 %|below the dashed line"),
+        (speaking(), "89 %|the content term|below the dashed line"),
         (speaking(), "No target of this rank has a place", {"sort_idx": 9}),
     ],
     "bias_vs_position": [
-        (leaning(-0.1), "(dashed) falls by 0.90|ALiBi term rises by 1.8|work against"),
+        (leaning(-0.1), "bias term falls by 0.90|ALiBi term rises by 1.8|work against"),
         (leaning(0.1), "rises by 0.90|ALiBi term rises by 1.8|pull the same way"),
         (leaning(0.001), "stays level|ALiBi term rises by 1.8|Only one of the two leans"),
         (leaning(0.001, 0.002), "stays level|ALiBi term stays level|Neither line leans"),
-        (jumping(), "jumps|−1.0 (“t1”)|1.0 (“t8”)|(dashed) falls by 0.46|rises by 1.8|!The two"),
+        (jumping(), "jumps|−1.0 (“t1”)|1.0 (“t8”)|bias term falls by 0.46|rises by 1.8|!The two"),
         (far(), "rotary position term most, by 1.5|2 tokens before."),
     ],
     "attending_to_first_token": [
@@ -210,14 +210,14 @@ CASES = {
             statistics([[0.1, 0.2, 0.3], [0.9, 0.5, 0.4]]),
             "L1H0|90 %|all 6 heads are at 35 % or|highest in layer 1 (60 %)|layer 0 (20 %)",
         ),
-        (statistics([[0, 0, 0.3]]), "half of all 3 heads are at 0 %."),
+        (statistics([[0, 0, 0.3]]), "Half of all 3 heads are at 0 %."),
         (statistics([[0.5, 0.1], [0.1, 0.5]]), "!The average"),
-        (statistics([[0.25]]), "L0H0|25 %|!half of all|!other head"),
+        (statistics([[0.25]]), "L0H0|25 %|!Half of all|!other head"),
     ],
     "attention_concentration": [
-        (statistics([[0.5, 0.496, 0.5], [0.494, 0.1, 0.1]]), "(2 other heads come within"),
+        (statistics([[0.5, 0.496, 0.5], [0.494, 0.1, 0.1]]), "2 other heads come within"),
         (statistics([[0.0, 0.0, 0.0]]), "For all 3 heads, this is 0."),
-        (statistics([[0.5, 0.5]]), "L0H0|0.50 ahead|(another head comes|all 2 heads are at 0.50"),
+        (statistics([[0.5, 0.5]]), "L0H0|0.50 ahead|Another head comes|all 2 heads are at 0.50"),
     ],
     "update_magnitude": [
         (HISTOGRAM, "shorter than 0.65 times|Head 1 writes most (median 2.0), head 0 least (0.20)"),
@@ -228,12 +228,12 @@ CASES = {
         (LEVEL, "100 %|right of 0, along|!farthest"),
     ],
     "alignment_vs_magnitude": [
-        (scattered([9, 0.1, 0.2, 0.3, 0.4]), "100 %|along|longer|to the right (correlation 1.0)"),
+        (scattered([9, 0.1, 0.2, 0.3, 0.4]), "100 %|along|Longer|to the right (correlation 1.0)"),
         (scattered([9, -1, 1, 1, -1]), "50 %|against|says little about|(correlation nearly 0)"),
     ],
     "magnitude_by_position": [
-        (of_first([9, 1, 1, 4, 4]), "50 %|shorter than the others: the median is 1.0 against 4.0"),
-        (of_first([9, 4, 4, 1, 1]), "50 %|longer than the others: the median is 4.0 against 1.0"),
+        (of_first([9, 1, 1, 4, 4]), "50 %|shorter updates|1.0 against 4.0"),
+        (of_first([9, 4, 4, 1, 1]), "50 %|longer updates|4.0 against 1.0"),
         (of_first([9, 2, 2, 2.1, 2.1]), "50 %|about as long as the others (2.0)."),
         (of_first([1, 2, 3], (0, 1, 1)), "nothing to compare them with."),
     ],
@@ -247,12 +247,15 @@ CASES = {
         (TABLE, "No head goes beyond", {"target": "delimiter"}),
     ],
     "renderings_compared": [
-        (TABLE, "same column above: 2.2 times|least|delimiters: 0.45 times as much (as CSV)"),
-        (TABLE, "column above: 32 %|least|delimiters: 22 % (as CSV)", {"shown": "probability"}),
+        (
+            TABLE,
+            "same column above: 2.2 times|Least|delimiters: 0.45 times uniform attention (as CSV)",
+        ),
+        (TABLE, "column above: 32 %|Least|delimiters: 22 % (as CSV)", {"shown": "probability"}),
         (
             in_ways(HEADER | {"delimiter": (0.2, 0.1), "same_column": (0.6, 0.7)}, EVEN),
-            "same column above: 3.0 and 3.5 times as much (as CSV and JSON)|least|column names: "
-            "0.25 times as much (as CSV)|delimiters: 0.25 times as much (as JSON)",
+            "same column above: 3.0 and 3.5 times uniform attention (as CSV and JSON)|Least|column "
+            "names: 0.25 times|(as CSV)|delimiters: 0.25 times|(as JSON)",
         ),
         (
             in_ways(HEADER | {"delimiter": (0.1, 0.9), "same_column": (0.6, 0.7)}, HALF),
@@ -260,7 +263,7 @@ CASES = {
         ),
         (
             in_ways(HEADER | {"delimiter": (0.2, 0.3), "same_column": (0.6, 0.7)}, EVEN),
-            "least|column names: 0.25 and 0.50 times as much (as CSV and JSON).",
+            "Least|column names: 0.25 and 0.50 times uniform attention (as CSV and JSON).",
         ),
     ],
 }
@@ -318,7 +321,7 @@ def counted(conditions, monkeypatch):
 
 def test_fillers_say_what_the_other_tokens_keep(counted):
     for name, facts in (
-        ("filler_layers", "meaningless tokens|less: 25 %, 25 % and 25 %|without"),
+        ("filler_layers", "meaningless tokens|keep 25 %, 25 % and 25 %|without"),
         ("filler_lines", "outside the grey part in all 3 panels"),
         ("filler_against", "0.50 and 0.50 times|“Random"),
     ):
@@ -350,8 +353,8 @@ def test_the_heat_map_names_the_largest_the_middle_and_the_one_shown(conditions)
     middle = np.median([cell["taken"] for cell in cells])
     assert filler_effect.seen(panels) == (
         f"L{top['layer']}H{top['head']} gives most to meaningless tokens: "
-        f"{percent(top['taken'])}; in half of the 12 heads, {100 * middle:.0f}\u00a0% or "
-        f"less; in the head drawn underneath, {100 * shown['taken']:.0f}\u00a0%."
+        f"{percent(top['taken'])}. In half of the 12 heads it is {100 * middle:.0f}\u00a0% or "
+        f"less. In the head drawn underneath it is {100 * shown['taken']:.0f}\u00a0%."
     )
     at_top = filler_effect.seen(panels, layer=top["layer"], head=top["head"])
     assert at_top.endswith("or less.")

@@ -216,7 +216,7 @@ def test_merges_over_a_boundary_are_counted(find, tmp_path):
     assert find.over_edges == ""
     merged = Findings(made.study(tmp_path, [{}, {"name": "merging", "merged": True}]))
     said = merged.over_edges
-    assert said.startswith("merging, “Meaningless tokens”: in 3 of 3 prompts, one token (“*./”) is")
+    assert said.startswith("Of merging, “Meaningless tokens”: in 3 of 3 prompts, one token (“*./”)")
     assert (
         "of the instruction and the beginning of “Meaningless tokens”, so it counts for n" in said
     )

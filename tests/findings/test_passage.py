@@ -315,14 +315,14 @@ def test_titles_and_captions_of_two_models_tell_them_apart_and_share_what_is_ali
     assert figure.title(same) == "Bias vs ALiBi"
     titles = ["Content vs rotary position (rotary 0)", "Bias vs ALiBi (alibi_bias 1)"]
     assert figure.title(data) == "; ".join(titles)
-    shared = "A point is a current token and its target of one rank: "
+    shared = "A point is a current token and its target of one rank. "
     caption = figure_for("attention_breakdown", data).caption(data)
     assert caption.startswith(shared)
     assert caption.count(shared) == 1
     for name in ("rotary 0", "alibi_bias 1"):
         assert f"Of {name}: Its place says" in caption
     apart = figure.caption(data)
-    assert apart.startswith("A line is what one term adds to the score of a target. ")
+    assert apart.startswith("A line is what one term adds to a target’s score. ")
     assert "Of rotary 0: It is shown at each distance" in apart
 
 

@@ -15,8 +15,8 @@ from report.pages import render as pages
 from report.pages.article import ArticleFigures
 from report.pages.filters import layers
 from report.pages.glossary import glossary
+from report.pages.sentences import in_two
 from report.study.study import read_study
-from report.text import split_sentences
 from tests.commands import ROOT
 from tests.figures import hand_made
 from tests.figures.live_page import HAND
@@ -89,7 +89,8 @@ def test_a_caption_names_the_figure_that_has_explained_the_same(tmp_path, data):
     shared = figure_named("attending_to_itself").caption(data).partition("\n")[2].replace("\n", " ")
     assert shared in first
     assert shared not in again
-    assert "A point is a head: how often its top target is the first token." in again
+    assert "A point or a cell is a head." in again
+    assert "how often its top target is the first token" in again
     see = 'How to read it: see <a class="figure-ref" href="#fig-2">Figure 2</a>.'
     assert see in again
     assert "How to read it: see" not in one + first
@@ -356,11 +357,12 @@ def test_what_only_builders_need_is_folded_away(tmp_path, data):
 def test_one_sentence_stands_under_a_figure_and_the_others_are_folded(tmp_path, data):
     _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     figure = figure_named("update_magnitude")
-    first, *others = split_sentences(figure.caption(data).replace("\n", " "))
+    (what, how), (first, others) = map(in_two, (figure.caption(data), figure.seen(data)))
     (caption,) = re.findall(r"<figcaption>(.*?)</figcaption>", text)
     shown, folded = caption.split("<summary>How to read it</summary>")
-    assert f" {first} <details" in shown
-    assert folded.startswith(" ".join(others))
+    assert f" {what} <span" in shown
+    assert f" {first}</span> <details" in shown
+    assert re.sub("<.*?>", "", folded).startswith(f"{others} {how}")
     assert figure.use(data) in folded
 
 

@@ -13,6 +13,7 @@ from report.pages import sentences
 from report.pages.article import figure_for
 from report.pages.placed import PlacedFigure
 from report.study.study import read_study
+from report.text import split_sentences
 from tests import rendered
 from tests.figures import hand_made
 
@@ -48,9 +49,9 @@ def test_there_is_one_of_every_state_with_its_words(tmp_path):
     figure = at_opening("attention_map", data)
     said = sentences.sentence_files([figure])["attention_map.seen.json"]
     assert len(said) == data.layers * data.heads
-    told = figure.figure.seen(data, layer=2, head=1)
-    assert said["layer=2,head=1"] == ["layer 2, head 1", told]
-    assert len({sentence for _, sentence in said.values()}) > 1
+    first, *others = split_sentences(figure.figure.seen(data, layer=2, head=1))
+    assert said["layer=2,head=1"] == ["layer 2, head 1", first, " ".join(others)]
+    assert len({first for _, first, _ in said.values()}) > 1
 
 
 def test_where_models_differ_each_has_its_own_states(tmp_path):
@@ -58,7 +59,9 @@ def test_where_models_differ_each_has_its_own_states(tmp_path):
     figure = at_opening("update_magnitude", data, figure_for("update_magnitude", data))
     said = sentences.sentence_files([figure])["update_magnitude.seen.json"]
     name = data.names[1]
-    assert said[f"model={name},layer=1"][1] == figure.figure.seen(data, model=name, layer=1)
+    assert " ".join(said[f"model={name},layer=1"][1:]) == figure.figure.seen(
+        data, model=name, layer=1
+    )
     assert len(said) == sum(model.layers for model in data.models)
 
 
@@ -82,7 +85,7 @@ def test_a_real_model_has_them_too_in_files_of_which_one_is_small(sizes, address
         expected *= size
     assert len(states) == len(set(states)) == expected
     for name, content in written.items():  # as the page finds it: the address at each state
-        for state, (_, said) in content.items():
+        for state, (_, said, _) in content.items():
             values = dict(part.split("=") for part in state.split(","))
             assert address.format_map(values) == name
             assert said == f"counted at { {param: int(value) for param, value in values.items()} }."

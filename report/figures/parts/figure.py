@@ -63,7 +63,8 @@ class Figure:
     caption: Callable[[Data], str] | None = None
     """How to read it, what is left out and why, as plain text. Default: what it shows.
 
-    The first sentence stands under the figure, the others are folded. A line that an earlier figure
+    The first sentence says what a point is and stands under the figure, the others are folded. With
+    the first one of `seen` it has at most 30 words. A line that an earlier figure
     of the article has too is replaced by a reference to that figure.
     """
 
@@ -74,7 +75,7 @@ class Figure:
     """What a reader may change: sliders and switches."""
 
     seen: Callable[..., str] = _no_text
-    """`seen(data, **state)`: what there is to see, one or two sentences for all readers.
+    """`seen(data, **state)`: what there is to see; sentences after the first are folded.
 
     They follow the controls. A figure that has too many states (`report.pages.sentences`) has them
     of the one in which it opens, and they go when another is chosen.

@@ -168,7 +168,8 @@ def _caption(data, measure):
     if data.layers > rank_lines.MANY:
         named = "At the highest peaks, the highest has its number above it."
     return (
-        f"{measure.counted}\n{updates.without_first(data)} At each layer the heads are sorted by "
+        f"A point or a cell is a head. {measure.counted}\n{updates.without_first(data)} At each "
+        "layer the heads are sorted by "
         f"their value{joined}. {named}"
     )
 
@@ -281,7 +282,7 @@ def _seen(data, measure, state):
         return f"{said}."
     median = float(np.median(values))
     middle = f"{written(median)}{' or below' if median else ''}"
-    said += f"{_near(values, top)}; half of all {values.size} heads are at {middle}."
+    said += f".{_near(values, top)} Half of all {values.size} heads are at {middle}."
     means = values.mean(1)
     if data.layers == 1 or np.ptp(means) < LEAST_BETWEEN_LAYERS:
         return said
@@ -298,4 +299,5 @@ def _near(values, top):
         return ""
     near = int(((top.value - values < LEAD * top.value) | (values == top.value)).sum()) - 1
     others = "another head comes" if near == 1 else f"{near} other heads come"
-    return f" ({others} within a hundredth of that)"
+    others = others[0].upper() + others[1:]
+    return f" {others} within a hundredth of that."

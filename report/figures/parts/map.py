@@ -158,8 +158,8 @@ def edge(visible: Visible) -> list[dict[str, int]]:
 def explained(data: PassageData) -> str:
     """How to read a map of these data, plain text."""
     return (
-        "A row is a current token (query), a column a target token (key) that it may attend to: "
-        f"{_reach(data)} Shade is the probability, on a logarithmic scale that "
+        "A row is a current token, a column a target. A current token (query) may attend to these "
+        f"targets (keys): {_reach(data)} Shade is the probability, on a logarithmic scale that "
         "begins at 0.1 %. Markers are on the top targets of a row: the "
         f"fewest that together hold half of its probability, at most 11.{_sink(data)}"
     )

@@ -250,7 +250,7 @@ def over_edges(models: Iterable[ModelConditions], conditions: Iterable[str]) -> 
     """The same of the conditions of these names, of any models."""
     names = list(conditions)
     every = (said for model in dict.fromkeys(models) for said in model.over_edges(names))
-    return "".join(f" {sentence}" for sentence in every)
+    return "".join(f" Of {sentence}" for sentence in every)
 
 
 def bands(data: Panels, what: str = "Bands") -> str:

@@ -72,18 +72,22 @@ def seen_kept(data: Panels, reduction: str) -> str:
     panel = ", panel by panel" if len(ratios) > 1 else ""
     if not data.adds:
         return (
-            f"Under “{lines[1].label}”, the tokens that both prompts have get {percents} of the "
-            f"average weight that they have under “{lines[0].label}”{panel}."
+            f"Under “{lines[1].label}”, tokens of both prompts get {percents} of their weight "
+            "under "
+            f"“{lines[0].label}”. The weights are averages{panel}."
         )
     less = sum(round(100 * ratio) < 100 for ratio in ratios)
     if less == len(ratios):
-        start = "the other tokens get less"
-    elif less == 0:
+        return (
+            f"With {named(data)}, the other tokens keep {percents} of their average weight. It is "
+            f"compared with the weight that they have without{panel}."
+        )
+    if less == 0:
         start = "the other tokens lose nothing"
     else:
         start = f"the other tokens get less in {less} of {len(ratios)} panels"
     return (
-        f"With {named(data)}, {start}: {percents} of the average weight that they have "
+        f"With {named(data)}, {start}. They have {percents} of the average weight that they have "
         f"without{panel}."
     )
 
