@@ -4,9 +4,7 @@
 // A page is <figure class="live-figure" data-datasets> elements, in each a box with data-spec for
 // every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
 
-import {
-  clearMarks, isTouch, marked, onMark, onPin, pins, sameHead, setPins, unpoint, USED_BY,
-} from "../reader/marks.js";
+import { clearMarks, isTouch, marked, onMark, pins, setPins, unpoint } from "../reader/marks.js";
 import { watchNames } from "../reader/names.js";
 import { watchPassage } from "../reader/passage.js";
 import { onLabels } from "../reader/pins.js";
@@ -128,11 +126,6 @@ addEventListener(
 );
 
 onMark(() => figures.forEach((figure) => figure.mark()));
-// the passage is shaded by the head that is pinned
-onPin(() => {
-  const shows = (figure) => figure.head && sameHead(figure.head, pins());
-  used = [...figures.values()].find(shows) ?? used;
-});
 onMark(() => Math.max(marked().token, pins().token) >= 0 && shadePassage().catch(console.warn));
 onMark(() => marked().head >= 0 && showHead());
 onLabels(() => charts().find(({ labels }) => labels)?.labels);
