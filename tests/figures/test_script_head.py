@@ -197,3 +197,41 @@ def test_a_head_of_another_model_moves_no_figure_that_lacks_it(page, models_addr
     page.keyboard.press("Escape")
     until(page, "!document.querySelector('#fig-1 input[value=step2000]').checked")
     assert shown(page, 1) == before
+
+
+@pytest.fixture
+def apart(page):
+    """Figure 2 of the page is of another model."""
+
+    def other(route):
+        before, name, after = route.fetch().text().partition('data-figure="attention_breakdown"')
+        body = before + name + after.replace("0123456789ab/", "another/", 1)
+        route.fulfill(body=body, content_type="text/html")
+
+    def same(route):
+        address = route.request.url.replace("/another/", "/0123456789ab/")
+        route.fulfill(response=route.fetch(url=address))
+
+    routes = {"**/articles/hand/": other, "**/another/**": same}
+    for pattern, act in routes.items():
+        page.route(pattern, act)
+    yield
+    for pattern in routes:
+        page.unroute(pattern)
+
+
+def test_a_figure_of_another_model_stays_where_it_is(page, address, apart):
+    page.goto(address)
+    for number in (2, 1):
+        go_live(page, number)
+    before = shown(page, 2)
+    walk(page, 5, "ArrowRight", "ArrowRight", "ArrowUp", "Enter")
+    all_at(page, pinned_head(page), 1, 3)
+    assert shown(page, 2) == before
+    page.keyboard.press("Escape")
+    page.locator("#fig-1 input[data-link]").check(force=True)
+    page.locator("#fig-1 input[name=layer]").focus()
+    page.keyboard.press("End")
+    until(page, f"({SHOWN})([3])[0][0] === 2")
+    assert shown(page, 2) == before
+    assert page.locator("#fig-2 .live-figure__note").is_visible()

@@ -257,6 +257,6 @@ function spreadLinked(source) {
     if (figure === source) continue;
     const state = figure.stateOf(source.head);
     if (state) figure.set(state, false);
-    figure.remark(state ? "" : `${source.name ?? "The other figure"} shows a model that is not here.`);
+    figure.remark(state ? "" : `It stays as it is: ${source.name} is of another model.`);
   }
 }
