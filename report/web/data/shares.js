@@ -9,12 +9,19 @@ export const share = (value) => between(value, 3, 1, "");
 export const percent = (value, digits = 0) => between(value, digits, 100, "\u202f%");
 
 // What a cell of an attention map tells, as a sentence.
-export function gives({ current_text, target_text, distance, probability }) {
-  const start = `${word(current_text)} gives ${percent(probability, 1)} to`;
-  if (!distance) return `${start} itself`;
+export const gives = (cell) => `${word(cell.current_text)} gives ${part(cell)}`;
+
+export function part({ target_text, distance, probability }) {
   const away = Math.abs(distance);
   const tokens = `${away} ${away === 1 ? "token" : "tokens"} ${distance > 0 ? "back" : "ahead"}`;
-  return `${start} ${word(target_text)}, ${tokens}`;
+  return `${percent(probability, 1)} to ${away ? `${word(target_text)}, ${tokens}` : "itself"}`;
+}
+
+// What the cells of a row with the largest targets tell.
+export function givesMost(cells) {
+  const to = ({ distance, target_text }) => (distance ? word(target_text) : "itself");
+  const parts = cells.map((cell) => `${percent(cell.probability, 1)} to ${to(cell)}`);
+  return `${word(cells[0].current_text)} gives ${parts.join(", ")}`;
 }
 
 const BACKWARD = /[\u0590-\u08ff\ufb1d-\ufefc]|[\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;

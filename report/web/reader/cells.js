@@ -2,15 +2,24 @@
 // [current token, target token]. The current token is marked in all figures, and both in the
 // passage. A pinned cell is outlined, and its tokens are pinned.
 
-import { gives } from "../data/shares.js";
+import { gives, givesMost, part } from "../data/shares.js";
 import { aim, pin, pins, pointSoon, unpin, unpoint } from "./marks.js";
 import { clamp, PAGE } from "./walk.js";
+
+const TINY = 6; // pixels of a cell below which its row is told as well: it can hardly be aimed at
+const LARGEST = 3; // targets that are told of a row
 
 export function cells(chart) {
   const { view, figure } = chart;
   const map = () => chart.shown.map;
   const scale = (name) => view.scale(name);
   let pointed = null;
+  // The largest targets of a row, where its cells are too small to be aimed at.
+  const largest = (i) => {
+    if (!map().target || scale("y")(1) - scale("y")(0) >= TINY) return [];
+    const targets = Array.from({ length: LARGEST }, (_, k) => map().target(i, k));
+    return targets.filter((j) => j >= 0);
+  };
 
   return {
     help:
@@ -27,11 +36,15 @@ export function cells(chart) {
     same: (one, other) => one.join() === other.join(),
     tell: ([i, j]) => {
       const { tell, cell } = chart.shown; // a decoder may have its own words
-      return tell ? tell(i, j) : describe(cell(i, j), chart.report.terms);
+      if (tell) return tell(i, j);
+      const { title, ...others } = describe(cell(i, j), chart.report.terms);
+      const most = largest(i).map((target) => cell(i, target));
+      if (!most.length) return { title, ...others };
+      return { title: givesMost(most), "at the pointer": part(cell(i, j)), ...others };
     },
     show: (at) => {
       pointed = at;
-      draw(chart, pointed).runAsync();
+      draw(chart, pointed, at ? largest(at[0]) : []).runAsync();
       if (at) pointSoon({ token: at[0], target: at[1] });
       else unpoint();
     },
@@ -85,10 +98,11 @@ function chosen(figure) {
 }
 
 // Returns the view, which is to be run.
-function draw({ view, figure }, pointed) {
+function draw({ view, figure }, pointed, largest = []) {
   const row = (at, pinned) => ({ current_token: at[0], target_token: at[1], pinned });
   const pinned = chosen(figure);
-  const rows = [pinned && row(pinned, true), pointed && row(pointed, false)];
+  const targets = largest.map((target) => row([pointed[0], target], false));
+  const rows = [pinned && row(pinned, true), pointed && row(pointed, false), ...targets];
   return view.data("cursor", rows.filter(Boolean));
 }
 
