@@ -3,6 +3,8 @@
 That they are the right ones is tested beside those of files, see test_script_downloads.py.
 """
 
+import re
+
 import pytest
 
 from tests.figures.live_page import GRIDS, called, go_live, until
@@ -57,6 +59,7 @@ def test_a_table_is_one_for_screen_readers_and_scrolls_in_its_own_box(page, addr
     before = go_live(page, 1).bounding_box()["height"]
     columns = shown(page, 1)[0]["columns"]
     assert columns[:4] == ["current token", "current text", "target token", "target text"]
+    assert columns[4] == "probability"  # what one came for
     assert "ALiBi term" in columns
     assert page.locator("#fig-1 tbody tr", has_text=" <b>bold</b>").count()  # text stays text
     assert page.locator("#fig-1 .live-figure__tables b").count() == 0
@@ -102,6 +105,16 @@ def test_other_rows_are_turned_to(page, address):
     assert page.evaluate("document.activeElement.textContent") == "Previous rows"
     page.keyboard.press("Enter")
     assert page.evaluate(READ, 1)[0]["caption"].startswith("Rows 1 to 200 of 300")
+
+
+def test_what_one_came_for_is_in_sight_on_a_phone(phone, address):
+    phone.goto(address)
+    for number, name in ((1, "probability"), (4, "itself"), (8, "alignment")):
+        tool(phone, number, TABLE).tap()
+        column = phone.locator(f"#fig-{number} thead th", has_text=re.compile(f"^{name}")).first
+        view = phone.locator(f"#fig-{number} .live-figure__tables").bounding_box()
+        box = column.bounding_box()
+        assert box["x"] + box["width"] <= view["x"] + view["width"], name
 
 
 def test_tables_of_panels_below_each_other_fit_a_phone(phone, grids):

@@ -166,10 +166,10 @@ def by_target(data, state, markers):
             "current_text": sentence.tokens[i].label,
             "target_token": j,
             "target_text": sentence.tokens[j].label,
-            "distance": i - j,
-            "asked": effect_by_target.asked(sentence)[i],
             "probability": float(head.probability[i, j]),
             "effect": float(head.effect[i, j]),
+            "distance": i - j,
+            "asked": effect_by_target.asked(sentence)[i],
             "marked": kinds.get((i, j), ""),
         }
         for i, j in np.argwhere(np.tri(sentence.rows, dtype=bool)).tolist()
@@ -188,10 +188,10 @@ def cells(data, state, markers):
             "current_text": data.tokens[i].label,
             "target_token": j,
             "target_text": data.tokens[j].label,
-            "distance": i - j,
-            "score": float(attention.capped[i, j]),
             "probability": float(attention.probability[i, j]),
             **({"class": seen[data.classes[i, j]]} if data.kind == "table" else {}),
+            "distance": i - j,
+            "score": float(attention.capped[i, j]),
             **{name: float(values[i, j]) for name, values in terms.items()},
             "marked": kinds.get((i, j), ""),
         }

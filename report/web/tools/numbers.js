@@ -38,7 +38,8 @@ function holds(row, [field, operator, value], state) {
 
 const table = (name, rows) => ({ name, columns: Object.keys(rows[0] ?? {}), rows });
 
-// Every visible cell of a part of an attention map, row by row, with what its tooltip tells.
+// Every visible cell of a part of an attention map, row by row, with what its tooltip tells: which
+// cell it is, then what one looks for first.
 function cellsOf({ map, cell, markers }, part) {
   const marked = new Map(
     markers(part).map((each) => [map.cell(each.current_token, each.target_token), each.kind]),
@@ -48,9 +49,10 @@ function cellsOf({ map, cell, markers }, part) {
     const first = Math.max(map.first[i], part.left);
     const last = Math.min(map.last[i], part.left + part.columns - 1);
     for (let j = first; j <= last; j++) {
-      const { terms, backward, uncapped, ...row } = cell(i, j);
-      const whole = uncapped === undefined ? {} : { uncapped };
-      rows.push({ ...row, ...whole, ...terms, marked: marked.get(map.cell(i, j)) ?? "" });
+      const { terms, backward, distance, score, uncapped, asked, ...row } = cell(i, j);
+      const more = Object.entries({ distance, score, uncapped, asked });
+      const known = more.filter(([, value]) => value !== undefined);
+      rows.push({ ...row, ...Object.fromEntries(known), ...terms, marked: marked.get(map.cell(i, j)) ?? "" });
     }
   }
   return table("cells", rows);
