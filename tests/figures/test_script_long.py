@@ -335,6 +335,13 @@ def test_the_wheel_looks_closer_with_a_key_and_scrolls_without(page):
     assert shown(page) == part
 
 
+def test_looking_closer_keeps_the_first_column(page):
+    press(page, "+", "+")
+    part = shown(page)
+    assert part["left"] == 0
+    assert part["top"] > LENGTH / 4  # where rows have many cells
+
+
 def test_a_drag_moves_what_is_shown_and_a_click_pins(page):
     press(page, "+", "+", "+")
     page.wait_for_timeout(100)

@@ -162,12 +162,21 @@ export class Zoom {
     this.to({ top: top + down, left: left + across, rows }, settled);
   }
 
-  // Around the cell that is pointed at or pinned, or the middle of what is shown.
+  // The cell that is pointed at or pinned; else below the diagonal, since above it there may be none.
   get middle() {
     const at = this.chart.kind.at();
     const { top, left, rows, columns } = this.shown;
     const seen = at && at[0] >= top && at[0] < top + rows && at[1] >= left && at[1] < left + columns;
-    return seen ? at.map((cell) => cell + 0.5) : [top + rows / 2, left + columns / 2];
+    return seen ? at.map((cell) => cell + 0.5) : [top + 0.75 * rows, left + 0.25 * columns];
+  }
+
+  // The same around the middle, with the first column as long as it leaves room for the cell.
+  near(factor) {
+    const [row, column] = this.middle;
+    const { top, left, rows, columns } = this.exact(this.map.size);
+    const keeps = left < 1 && column < factor * columns;
+    const before = keeps ? column / (factor * columns) : (column - left) / columns;
+    this.by(factor, [row, column], true, [(row - top) / rows, before]);
   }
 
   // Which shares of the plot lie above and left of a pointer.
@@ -184,8 +193,8 @@ export class Zoom {
     return [top + down * rows, left + across * columns];
   }
 
-  zoomIn = () => this.told(() => this.by(STEP));
-  zoomOut = () => this.told(() => this.by(1 / STEP));
+  zoomIn = () => this.told(() => this.near(STEP));
+  zoomOut = () => this.told(() => this.near(1 / STEP));
   all = () => this.told(() => this.to(null));
 
   told(act) {
