@@ -100,7 +100,7 @@ def controls(data: PassageData) -> list[Control | Switch]:
     return [
         choices.layer_control(data),
         choices.head_control(data),
-        Control("sort_idx", "Rank (0 = largest)", 0, min(RANKS, data.length) - 1, 0),
+        Control("sort_idx", "Rank (0 = largest)", 0, min(RANKS, data.length) - 1, 0, seldom=True),
     ]
 
 

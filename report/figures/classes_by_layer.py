@@ -42,7 +42,7 @@ def controls(data: TableData) -> list[Control | Switch]:
     first = "same_column" if "same_column" in classes else next(iter(classes))
     return [
         Switch("target", "Targets", classes, first),
-        Switch("rendering", "Table written as", renderings, next(iter(renderings))),
+        Switch("rendering", "Table written as", renderings, next(iter(renderings)), seldom=True),
     ]
 
 

@@ -68,7 +68,7 @@ def controls(data: PredictionData) -> list[Switch]:
     kinds, mean = _kinds(data), {}
     if data.generated:
         mean = {"mean": f"the mean of {data.generated.number} generated sentences"}
-    replaced = Switch("ablation", "Replaced by", kinds, next(iter(kinds)))
+    replaced = Switch("ablation", "Replaced by", kinds, next(iter(kinds)), seldom=True)
     return [*predicted.texts(data, mean), *([replaced] if len(kinds) > 1 else [])]
 
 

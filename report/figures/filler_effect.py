@@ -91,7 +91,7 @@ def controls(data: Panels) -> list[Control | Switch]:
     return [
         Control("layer", "Layer", 0, model.layers - 1, place.layer),
         Control("head", "Head", 0, model.heads - 1, place.head),
-        Switch("measure", "Colour", measures(data), "taken"),
+        Switch("measure", "Colour", measures(data), "taken", seldom=True),
         received.reduction_control(wide=True, mean="all"),
         received_difference.control(wide=True),
     ]

@@ -49,7 +49,7 @@ def caption(data: ConditionsData) -> str:
 
 
 def use(data: ConditionsData) -> str:
-    return "The slider leads to other layers, the switch to another measure."
+    return "The slider leads to other layers, the switch “Shown” to another measure."
 
 
 def left_out(data: ConditionsData) -> str:
@@ -60,7 +60,7 @@ def controls(data: ConditionsData) -> list[Control | Switch]:
     last = min(model.layers for model in data.models) - 1
     return [
         Control("layer", "Layer", 0, last, 0),
-        Switch("measure", "Shown", measures(data), "taken"),
+        Switch("measure", "Shown", measures(data), "taken", seldom=True),
     ]
 
 

@@ -39,7 +39,7 @@ def caption(data: PassageModels) -> str:
 
 
 def controls(data: PassageModels) -> list[Control | Switch]:
-    return [Switch("source", "Measured on", SOURCES, "corpus")]
+    return [Switch("source", "Measured on", SOURCES, "corpus", seldom=True)]
 
 
 def columns(data: PassageModels) -> int:

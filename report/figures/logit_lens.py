@@ -67,7 +67,10 @@ def use(data: PredictionData) -> str:
 
 
 def controls(data: PredictionData) -> list[Control | Switch]:
-    return [*predicted.controls(data), Switch("after", "State after", AFTER, "feed-forward")]
+    return [
+        *predicted.controls(data),
+        Switch("after", "State after", AFTER, "feed-forward", seldom=True),
+    ]
 
 
 def panels(data: PredictionData) -> list[str]:

@@ -71,7 +71,7 @@ def use(data: TableData) -> str:
 
 
 def controls(data: TableData) -> list[Control | Switch]:
-    return [Switch("shown", "Shown as", MEASURES, "times")]
+    return [Switch("shown", "Shown as", MEASURES, "times", seldom=True)]
 
 
 def panels(data: TableData) -> list[str]:

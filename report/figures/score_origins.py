@@ -53,7 +53,9 @@ def use(data: PredictionData) -> str:
 
 def controls(data: PredictionData) -> list[Control | Switch]:
     shortest = min(sentence.rows for sentence in data.sentences)
-    rank = Control("rank", "Token (0 = most attention)", 0, min(RANKS, shortest) - 1, 0)
+    rank = Control(
+        "rank", "Token (0 = most attention)", 0, min(RANKS, shortest) - 1, 0, seldom=True
+    )
     return [*predicted.one_head(data), rank]
 
 

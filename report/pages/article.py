@@ -265,7 +265,8 @@ class ArticleFigures:
             controls = reach(figure.one_model, data, controls)
         return {
             "figure": placed,
-            "controls": controls,
+            "controls": [each for each in controls if not choices.is_behind(each)],
+            "behind": [each for each in controls if choices.is_behind(each)],
             "linked": self._linked(placed.name),
             "title": figure.title(data),
             "line": line,

@@ -97,4 +97,4 @@ def _choices(
             for control in controls
             if control.param != MODEL and not choices.is_look(control)
         ]
-        yield fixed, controls, changing
+        yield fixed, controls, sorted(changing, key=choices.is_behind)  # as the page has them

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.figures.live_page import first_tooltip, go_live, ink, ink_at_rest, resting, until
+from tests.figures.tools import open_more
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +32,10 @@ def wait_for(page, number, name, value):
 
 def press(page, number, name, key):
     go_live(page, number)
-    page.locator(f"#fig-{number} input[name={name}]").focus()
+    slider = page.locator(f"#fig-{number} input[name={name}]")
+    if not slider.is_visible():
+        open_more(page, number)
+    slider.focus()
     page.keyboard.press(key)
 
 
@@ -96,14 +100,16 @@ def test_back_and_forward_step_through_settled_changes(page, address):
     page.goto(address)
     go_live(page, 4)
     before, passage = page.evaluate(COUNT), ink(page, 4)
+    open_more(page, 4)
     page.check("#fig-4 input[value=corpus]")
     until(page, "location.hash === '#fig-4:source=corpus'")
     corpus = ink(page, 4)
     assert corpus != passage
+    open_more(page, 5)
     page.check("#fig-5 input[value=corpus]")
     until(page, "location.hash === '#fig-5:source=corpus'")
     assert page.evaluate(COUNT) == before + 2
-    checked = "document.querySelector('#fig-{} input:checked').value === '{}'"
+    checked = "document.querySelector('#fig-{} input[name^=source]:checked').value === '{}'"
     page.go_back()
     until(page, checked.format(5, "passage"))
     until(page, checked.format(4, "corpus"))
@@ -155,6 +161,7 @@ def test_a_drag_is_one_step_back(page, address):
 def test_linked_figures_go_together_and_back(page, address):
     page.goto(address)
     go_live(page, 2)
+    open_more(page, 2)
     page.check("#fig-2 input[data-link]")
     press(page, 2, "head", "End")
     until(page, "location.hash.startsWith('#fig-2:layer=1,head=3')")
@@ -162,6 +169,7 @@ def test_linked_figures_go_together_and_back(page, address):
     page.go_back()
     wait_for(page, 2, "head", 0)
     assert page.input_value("#fig-3 input[name=head]") == "0"
+    open_more(page, 1)
     page.uncheck("#fig-1 input[data-link]")
     press(page, 3, "head", "End")
     until(page, "location.hash.startsWith('#fig-3:layer=1,head=3')")
@@ -171,6 +179,7 @@ def test_linked_figures_go_together_and_back(page, address):
 def test_a_link_to_a_figure_changes_no_state_and_is_gone_back_from(page, address):
     page.goto(address)
     go_live(page, 4)
+    open_more(page, 4)
     page.check("#fig-4 input[value=corpus]")
     until(page, "location.hash === '#fig-4:source=corpus'")
     page.evaluate("location.hash = '#fig-9'")

@@ -9,6 +9,7 @@ from tests.figures.live_page import (
     painted,
     until,
 )
+from tests.figures.tools import open_more
 
 pytestmark = pytest.mark.browser
 
@@ -53,6 +54,7 @@ def test_the_shade_of_a_map_is_a_look_that_links_and_steps_back_keep(page, addre
     page.goto(address)
     go_live(page, 1)
     before = ink(page, 1)
+    open_more(page, 1)
     page.locator("#fig-1 label:has(input[value=score])").click()
     until(page, "location.hash === '#fig-1:layer=1,head=0,shade=score'")
     painted(page)
@@ -64,6 +66,20 @@ def test_the_shade_of_a_map_is_a_look_that_links_and_steps_back_keep(page, addre
     page.go_back()
     until(page, "document.querySelector('#fig-1 input[value=probability]').checked")
     assert "shade" not in page.evaluate("location.hash")  # as it came: it need not be said
+
+
+def test_seldom_controls_stand_behind_a_word_that_keys_and_addresses_open(page, address):
+    shade = page.locator("#fig-1 input[value=score]")
+    for fragment, opens in (("#fig-1:shade=score", True), ("#fig-1:layer=2", False)):
+        page.goto("about:blank")
+        page.goto(f"{address}{fragment}")
+        go_live(page, 1)
+        assert shade.is_visible() == opens
+    page.locator("#fig-1 input[name=head]").focus()
+    for key in ("Tab", "Enter", "Tab", "ArrowRight"):
+        page.keyboard.press(key)
+    until(page, "location.hash.includes('shade=below')")
+    assert shade.is_visible()
 
 
 VALUES = """number => Object.fromEntries([...document.querySelectorAll(

@@ -8,6 +8,7 @@ from report.figures import filler_effect
 from tests.figures import hand_conditions
 from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
 from tests.figures.live_page import TOOLTIP, go_live, painted, resting, told_at, until
+from tests.figures.tools import open_more
 
 pytestmark = pytest.mark.browser
 
@@ -38,6 +39,7 @@ def both_lines(page, *numbers):
     for number in numbers:
         go_live(page, number)
         for switch in page.locator(f"#fig-{number} input[value=both]").all():
+            open_more(page, number)
             switch.check(force=True)
 
 
@@ -295,6 +297,7 @@ def test_the_colour_switch_repaints_the_map_only(page, grids):
     page.goto(grids)
     go_live(page, EFFECT)
     before = drawn(page, EFFECT)
+    open_more(page, EFFECT)
     page.check(f"#fig-{EFFECT} input[value=total_variation]")
     until(page, "location.hash.includes('measure=total_variation')")
     after = drawn(page, EFFECT)

@@ -45,6 +45,11 @@ STATES = {
 """Not where the figures are when the page opens."""
 
 
+def open_more(page, number):
+    """Show the controls of a figure that are seldom used."""
+    page.click(f"#fig-{number} .live-figure__more > summary")
+
+
 def state_of(name):
     """The state at which tests look at a figure."""
     return STATES.get(name, {"reduction": "last"} if name in GRIDS else {"layer": 2})

@@ -33,7 +33,7 @@ def measure_control() -> Switch:
 
 def kind_control(data: ModelAnswers) -> Switch:
     """The switch between kinds of questions."""
-    return Switch("kind", "Questions", {kind: kind for kind in kinds(data)}, ALL)
+    return Switch("kind", "Questions", {kind: kind for kind in kinds(data)}, ALL, seldom=True)
 
 
 def kinds(data: ModelAnswers) -> dict[str, str | None]:

@@ -20,6 +20,8 @@ class Control:
     value: int
     labels: list[str] | None = None
     """What a reader sees of each value instead, from the minimum on."""
+    seldom: bool = False
+    """True if it stands behind "More controls": its words are explained below the figure."""
 
     @property
     def shown(self) -> str:
@@ -60,6 +62,8 @@ class Switch:
     """True if it changes how a chart looks, and not what there is to see in it."""
     wide: bool = False
     """True if a phone has no room for it; it stays as it is there."""
+    seldom: bool = False
+    """As of a slider."""
     fixed = False
 
     def check(self, value: str) -> str:
@@ -128,6 +132,11 @@ def is_look(control: Control | Switch) -> bool:
     return isinstance(control, Switch) and control.look
 
 
+def is_behind(control: Control | Switch) -> bool:
+    """Whether a control stands behind "More controls", after all others."""
+    return control.seldom and not control.fixed
+
+
 def said(controls: Iterable[Control | Switch]) -> str:
     """Where the controls stand, in words: "layer 3, head 2; current tokens: the last one only".
 
@@ -154,7 +163,11 @@ def _lower(label):
 def as_json(controls: Iterable[Control | Switch]) -> list[dict]:
     """The controls as the page's script reads them."""
     return [
-        {name: value for name, value in asdict(control).items() if value is not None}
+        {
+            name: value
+            for name, value in asdict(control).items()
+            if value is not None and name != "seldom"
+        }
         for control in controls
     ]
 

@@ -154,7 +154,7 @@ def figure(measure: Measure, shows: str = "") -> Figure:
 
 def controls(data: PassageData) -> list[choices.Switch]:
     """The switches between the passage and the corpus, and between the lines and a map."""
-    return [choices.Switch("source", "Measured on", SOURCES, "passage"), control()]
+    return [choices.Switch("source", "Measured on", SOURCES, "passage", seldom=True), control()]
 
 
 def _caption(data, measure):

@@ -27,7 +27,7 @@ DATASETS = ["map", "markers", "edge", "cursor", "no_shade"]
 
 def controls(data: choices.Heads) -> list[Control | Switch]:
     """Layer, head, and what the shade of a cell tells."""
-    shade = Switch("shade", "Shade", shading.SHADES, "probability", look=True)
+    shade = Switch("shade", "Shade", shading.SHADES, "probability", look=True, seldom=True)
     return [choices.layer_control(data), choices.head_control(data), shade]
 
 
@@ -168,8 +168,9 @@ def explained(data: PassageData) -> str:
 def use(data: PassageData) -> str:
     """What the switch and pointing at a cell do."""
     return (
-        "The switch leads from probabilities to scores: below the largest of their row, which is "
-        f"all that softmax knows of them, or as they are, {_score(data)}. Scores of two rows can "
+        "The switch “Shade” leads from probabilities to scores: below the largest of their row, "
+        f"which is all that softmax knows of them, or as they are, {_score(data)}. Scores of two "
+        "rows can "
         "be compared only roughly; the lowest and the highest 2 % have one shade each. "
         "Point at a cell, or use the arrow keys, to read both tokens, the "
         f"score{_terms_too(data)} and the probability. "

@@ -67,7 +67,7 @@ def row_control(data: PredictionData) -> Control:
     It counts from the last one, since texts differ in length.
     """
     most = max(sentence.rows for sentence in data.sentences)
-    return Control("back", "Tokens before the last", 0, most - 1, 0)
+    return Control("back", "Tokens before the last", 0, most - 1, 0, seldom=True)
 
 
 def head_choice(data: PredictionData) -> Control:

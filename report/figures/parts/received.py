@@ -195,7 +195,9 @@ def styled(data: Panels, *styles: Style) -> list[Line]:
 
 def reduction_control(wide: bool = False, **options: str) -> choices.Switch:
     """Switch between the averages over current tokens; options: other words for them."""
-    return choices.Switch("reduction", "Current tokens", REDUCTIONS | options, "mean", wide=wide)
+    return choices.Switch(
+        "reduction", "Current tokens", REDUCTIONS | options, "mean", wide=wide, seldom=True
+    )
 
 
 def legend(lines: Iterable[Line], span: str = "") -> list[dict[str, str]]:
@@ -267,7 +269,8 @@ def use(data: Panels) -> str:
     several = any(place.model.prompts > 1 for place in data.places)
     which = "; its tokens are those of the first prompt" if several else ""
     return (
-        "The switch shows what the last current token alone gives to each position. Point at a "
+        "The switch “Current tokens” shows what the last one alone gives to each position. Point "
+        "at a "
         "position, or focus a panel and use the arrow keys, to mark it in all panels and to read "
         f"its values{which}."
     )

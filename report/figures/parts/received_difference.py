@@ -20,7 +20,7 @@ def control(wide: bool = False) -> choices.Switch:
 
     wide: see `choices.Switch`
     """
-    return choices.Switch(PARAM, "Drawn as", DRAWN, "difference", look=True, wide=wide)
+    return choices.Switch(PARAM, "Drawn as", DRAWN, "difference", look=True, wide=wide, seldom=True)
 
 
 def value(controls: Iterable[choices.Control | choices.Switch]) -> str | None:

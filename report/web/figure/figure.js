@@ -108,6 +108,10 @@ export class Figure {
     const picks = Object.fromEntries(PICKS.map((name) => [name, values[name]]));
     this.pick(picks);
     this.set({ ...this.looks, ...values }, false);
+    const moved = (input) =>
+      input.type === "range" ? input.value !== input.defaultValue : input.checked !== input.defaultChecked;
+    const more = this.element.querySelector(".live-figure__more");
+    if (more && this.inputs.some((input) => more.contains(input) && moved(input))) more.open = true;
   }
 
   // values: {name: text}, or undefined for what is not chosen
