@@ -49,8 +49,19 @@ def test_a_page_opens_in_the_palette_of_the_system(visit, scheme, name):
     assert (sum(map(int, paper[4:-1].split(","))) > 3 * 127) == (scheme == "light")
 
 
-@pytest.mark.parametrize("name", ["attention-focus-plots", "filler-tokens", "how-heads-form",
-                                  "reading-a-table", "who-gets-the-drink"])  # fmt: skip
+ARTICLES = pytest.mark.parametrize(
+    "name",
+    [
+        "attention-focus-plots",
+        "filler-tokens",
+        "how-heads-form",
+        "reading-a-table",
+        "who-gets-the-drink",
+    ],
+)
+
+
+@ARTICLES
 def test_an_article_s_first_window_shows_its_figure_in_whole_and_live(visit, name):
     page = visit(f"articles/{name}/", viewport={"width": 1280, "height": 800})
     until(page, "document.querySelector('#fig-1.live-figure--live') !== null")
@@ -60,6 +71,27 @@ def test_an_article_s_first_window_shows_its_figure_in_whole_and_live(visit, nam
     assert min(box["height"] for box in boxes) >= 120
     answer = page.locator(".finding strong").bounding_box()
     assert answer["y"] + answer["height"] <= min(box["y"] for box in boxes)
+
+
+@ARTICLES
+def test_on_a_phone_the_first_window_has_a_picture_and_controls_stand_below_theirs(visit, name):
+    page = visit(f"articles/{name}/", viewport={"width": 390, "height": 844})
+    first = page.locator("#fig-1 .live-figure__box").first.bounding_box()
+    assert first["y"] + min(100, first["height"]) <= 844
+    for figure in page.locator(".live-figure:has(.live-figure__controls *)").all():
+        boxes = [box.bounding_box() for box in figure.locator(".live-figure__box").all()]
+        lowest = max(box["y"] + box["height"] for box in boxes if box)
+        assert figure.locator(".live-figure__controls").bounding_box()["y"] >= lowest
+
+
+def test_heads_open_as_a_map_on_a_phone(visit):
+    page = visit(viewport={"width": 390, "height": 844})
+    panels = page.locator(".live-figure__panel[data-view]")
+    until(page, "document.querySelector('[data-param=view]:checked').value === 'map'")
+    assert panels.count() > 2
+    assert {each.get_attribute("data-view") for each in panels.all() if each.is_visible()} == {
+        "map"
+    }
 
 
 @pytest.mark.parametrize("width", [1280, 390])

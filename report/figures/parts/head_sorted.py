@@ -34,7 +34,10 @@ NARROW = 34
 
 
 def control() -> Switch:
-    """The switch between the lines and the map, which are two looks of the same values."""
+    """The switch between the lines and the map, which are two looks of the same values.
+
+    On a phone the page's script opens it at the map, whose cells can be pointed at.
+    """
     return Switch(PARAM, "Drawn as", VIEWS, "lines", look=True)
 
 

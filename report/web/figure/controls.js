@@ -23,6 +23,14 @@ export function showValue(input) {
   input.setAttribute("aria-valuetext", `${label} ${shownValue(input)}`);
 }
 
+// A phone has room for one look of all heads, and opens with their map.
+export function openOnPhone(inputs) {
+  if (!matchMedia("(max-width: 600px)").matches) return;
+  for (const input of inputs.filter((each) => param(each) === "view")) {
+    input.checked = input.defaultChecked = input.value === "map";
+  }
+}
+
 // Calls back with {param: value} whenever a reader has set an input.
 export function watchInputs(inputs, set) {
   for (const input of inputs) {

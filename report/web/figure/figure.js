@@ -7,7 +7,7 @@ import * as address from "../reader/address.js";
 import { pinsInAddress } from "../reader/marks.js";
 import { Chart, markHead } from "./chart.js";
 import {
-  param, shownValue, showValue, valueOf, watchInputs, watchPointing, watchSettling,
+  openOnPhone, param, shownValue, showValue, valueOf, watchInputs, watchPointing, watchSettling,
 } from "./controls.js";
 import { fitSliders, freeSliders } from "./models.js";
 import { headName } from "../reader/words.js";
@@ -32,6 +32,7 @@ export class Figure {
       (box, number) => new Chart(this, box, dataLinks[number]),
     );
     this.update = latest(() => this.show());
+    openOnPhone(this.inputs);
     this.picks = {}; // what is chosen in the chart itself, as its address says it
     watchInputs(this.inputs, (values) => this.set(values));
     watchSettling(element);
