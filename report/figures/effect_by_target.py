@@ -295,7 +295,7 @@ def seen(data: PredictionData, **state: int) -> str:
     )
     if looked == mattered:
         return (
-            f"{said}, and that matters most. From it comes {predicted.signed(effect[looked])} of a "
+            f"{said}; it matters most. From it comes {predicted.signed(effect[looked])} of a "
             f"direct effect of {total}."
         )
     return (
