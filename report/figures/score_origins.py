@@ -36,7 +36,7 @@ def left_out(data: PredictionData) -> str:
 
 def caption(data: PredictionData) -> str:
     return (
-        "A bar is how far a part of the model raises the score. It is what the part wrote that "
+        "A bar is how far one part raises the score. It is what a part of the model wrote that "
         "raises the score of this token above the mean over all tokens that can be seen. It wrote "
         "into the state of the token (its key) "
         "or of the one that looks (its query); with the norms as they are, both sum to the score. "
