@@ -73,7 +73,7 @@ def test_a_link_brings_the_head_too_and_the_text_is_shaded_by_it(page, address):
     page.goto(f"{address}#fig-5:pinned_token=9,pinned_layer=2,pinned_head=3")
     all_at(page, (2, 3), 1, 2, 3)
     says = "document.querySelector('.passage__says').textContent"
-    until(page, f"/layer 2, head 3/.test({says})")
+    until(page, f"/L2H3/.test({says})")
 
 
 # --- Names in the text, and a map beside the pointer ----------------------------------------------
@@ -155,35 +155,6 @@ def test_a_name_is_of_a_model_only_where_the_text_says_so(page, models_address):
 # --- Several models -------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def smaller(page):
-    """The second model has one layer, as far as its sliders know."""
-
-    def fewer(route):
-        spec = route.fetch().json()
-        for control in spec["usermeta"]["report"]["controls"]:
-            if control["param"] == "layer":
-                control["maximum"] = 1
-        route.fulfill(json=spec)
-
-    page.route("**/attention_map-step2000.vega.json", fewer)
-    yield
-    page.unroute("**/attention_map-step2000.vega.json")
-
-
-def test_a_layer_that_another_model_lacks_is_said(page, models_address, smaller):
-    page.goto(f"{models_address}#fig-1:model=step100,layer=2,head=3")
-    go_live(page, 1)
-    page.locator("#fig-1 input[value=step2000]").check(force=True)
-    note = page.locator("#fig-1 .live-figure__note")
-    note.wait_for()
-    assert {"2", "1"} <= set(note.inner_text().replace(",", "").replace(".", "").split())
-    assert shown(page, 1) == [(1, 3)]
-    page.locator("#fig-1 input[name=head]").focus()
-    page.keyboard.press("Home")
-    note.wait_for(state="hidden")
-
-
 def test_a_head_of_another_model_moves_no_figure_that_lacks_it(page, models_address):
     page.goto(f"{models_address}#fig-1:pinned_layer=2,pinned_head=3,pinned_model=other")
     go_live(page, 1)
@@ -229,6 +200,7 @@ def test_a_figure_of_another_model_stays_where_it_is(page, address, apart):
     all_at(page, pinned_head(page), 1, 3)
     assert shown(page, 2) == before
     page.keyboard.press("Escape")
+    page.locator("#fig-1 summary", has_text="More").click()
     page.locator("#fig-1 input[data-link]").check(force=True)
     page.locator("#fig-1 input[name=layer]").focus()
     page.keyboard.press("End")

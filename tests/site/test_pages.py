@@ -29,6 +29,24 @@ def test_the_command_that_checks_a_site_passes_it(built):
     assert int(re.search(r"all right .*\b(\d+) figures", done.stderr)[1]) >= 10
 
 
+CAPTION = re.compile(r'data-embed="[^"]*/([^"/]+)/([^"/]+)\.html".*?</strong>(.*?)<details')
+SEEN = re.compile(r'(.*)<span class="live-figure__seen">(?:<span .*?</span>)?(.*)</span>')
+
+
+def test_captions_say_what_a_point_is_and_what_there_is_to_see_in_thirty_words(built):
+    read = 0
+    for page in built.folder.glob("articles/*/index.html"):
+        for article, name, caption in CAPTION.findall(page.read_text("utf-8")):
+            line, opening = SEEN.match(caption).groups()
+            files = (built.folder / "figures" / article).glob(f"{name}.seen*.json")
+            states = [state for path in files for state in json.loads(path.read_text()).values()]
+            for seen in (opening, *(first for _, first, _ in states)):
+                shown = re.sub("<.*?>", "", f"{line} {seen}")
+                assert len(shown.split()) <= 30, shown
+                read += 1
+    assert read > 1000
+
+
 def test_every_page_is_whole_and_every_link_of_it_leads_somewhere(visit, built):
     root, folder = built.address, built.folder
     pages = [path.parent.relative_to(folder).as_posix() for path in folder.rglob("index.html")]

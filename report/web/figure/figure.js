@@ -139,6 +139,12 @@ export class Figure {
     return null;
   }
 
+  // Sets values by something else than its controls, which is a step of its own in the history.
+  choose(values) {
+    this.set(values);
+    address.settle();
+  }
+
   // Another thing has been chosen in the chart itself, which is such a step too.
   changed() {
     address.write(() => this.fragment());
@@ -227,7 +233,7 @@ export class Figure {
 
   // Tells a reader, once, something that stays true of the figure.
   note(text) {
-    const note = this.element.querySelector(".live-figure__note") ?? document.createElement("p");
+    const note = this.element.querySelector(".live-figure__note:not(.live-figure__remark)") ?? document.createElement("p");
     Object.assign(note, { className: "live-figure__note", textContent: text });
     this.live.before(note);
   }
@@ -235,7 +241,8 @@ export class Figure {
   // Tells a reader something that is true until something else is to be seen; "": nothing.
   remark(text) {
     if (!text && !this.remarked) return;
-    this.remarked ??= Object.assign(document.createElement("p"), { className: "live-figure__note" });
+    const className = "live-figure__note live-figure__remark";
+    this.remarked ??= Object.assign(document.createElement("p"), { className });
     Object.assign(this.remarked, { textContent: text, role: "status", hidden: !text });
     this.controls.after(this.remarked);
   }
