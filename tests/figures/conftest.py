@@ -66,7 +66,7 @@ def sweep(tmp_path_factory):
 @pytest.fixture(scope="session")
 def answers(tmp_path_factory):
     """Made answers of one model."""
-    return made_answers.model(tmp_path_factory.mktemp("answers") / "hand")
+    return made_answers.model(tmp_path_factory.mktemp("answers") / "datasets" / "hand" / "model")
 
 
 @pytest.fixture

@@ -256,7 +256,7 @@ def test_a_script_rounds_a_share_as_prose_does(scripts):
     values = [0.9979, 0.9949, 0.99996, 1.0, 1 - 1e-9, 0.0021, 0.00004, 0.0, 0.5, 0.0071]
     said, shares = scripts.evaluate(
         """values => import('/assets/data/shares.js').then(
-            ({ percent, share }) => [values.map(percent), values.map(share)])""",
+            ({ percent, share }) => [values.map((one) => percent(one)), values.map(share)])""",
         values,
     )
     assert said == [percent(value).replace("\u00a0", "\u202f") for value in values]

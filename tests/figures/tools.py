@@ -32,6 +32,8 @@ STATES = {
     "classes_by_layer": {"target": "header", "rendering": "json"},
     "renderings_compared": {"shown": "probability"},
     "repeated_loss": {},
+    "answers_by_length": {"measure": "right"},
+    "answers_by_attention": {},
     "habits_in_training": {},
     "heads_at_step": {"at": 3, "habit": "first_token"},
     "habits_by_model": {"habit": "induction"},

@@ -7,6 +7,7 @@ from report.datasets.formats.rounding import CELL_ERROR, PROBABILITY_ERROR, STEP
 from report.measurements.precision import summed_by, tolerance
 from tests.close import require_close
 from tests.figures.live_page import first_tooltip, given, go_live, head_of, ink
+from tests.figures.tools import open_more
 from tests.site.reader import number, state, token_index, tooltip_of_cell, wait_for_state
 
 pytestmark = pytest.mark.browser
@@ -149,6 +150,7 @@ def undecided(model, layer, head):
 def point_at_a_head(page, figure):
     """The first tooltip of a figure of sorted heads, over the article's own passage."""
     go_live(page, figure)
+    open_more(page, figure)
     page.check(f"#fig-{figure} input[value=passage]")
     page.wait_for_timeout(100)
     return first_tooltip(page, figure)
