@@ -312,7 +312,8 @@ def called(page, script, argument=None):
 def ink(page, number):
     """How many pixels of a chart are drawn, and a sum that changes with the picture."""
     return page.evaluate(
-        """number => { const canvas = document.querySelector(`#fig-${number} canvas`);
+        """number => { const all = [...document.querySelectorAll(`#fig-${number} canvas`)];
+        const canvas = all.find((each) => each.width); // of two looks, the one that is shown
         const {width, height} = canvas;
         const copy = Object.assign(document.createElement('canvas'), {width, height})
             .getContext('2d', {willReadFrequently: true});

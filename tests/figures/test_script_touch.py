@@ -14,9 +14,14 @@ def page(phone):
     return phone
 
 
+def shown(page, number):
+    """A chart of a figure, of two looks the one that is shown."""
+    return page.locator(f"#fig-{number} canvas").filter(visible=True).first
+
+
 def tap(page, number, x, y):
     """Tap on a chart at parts of its width and height."""
-    box = page.locator(f"#fig-{number} canvas").first.bounding_box()
+    box = shown(page, number).bounding_box()
     page.touchscreen.tap(box["x"] + x * box["width"], box["y"] + y * box["height"])
     page.wait_for_timeout(10)
 
@@ -24,7 +29,7 @@ def tap(page, number, x, y):
 def tap_until_tooltip(page, number):
     """Tap over a chart until a tooltip shows; returns the place."""
     go_live(page, number)
-    page.evaluate(f"document.querySelector('#fig-{number} canvas').scrollIntoView()")
+    shown(page, number).evaluate("each => each.scrollIntoView()")
     page.wait_for_timeout(100)
     for y in range(82, 20, -3):
         for x in range(18, 92, 2):

@@ -124,6 +124,7 @@ def test_sliders_lead_to_other_numbers_that_are_right_again(visit, model):
 def test_the_breakdown_shows_the_terms_of_the_target_of_a_rank(visit, model):
     page, rank = visit(), 2
     go_live(page, 2)
+    open_more(page, 2)
     page.locator("#fig-2 input[name=sort_idx]").focus()
     for _ in range(rank):
         page.keyboard.press("ArrowRight")
