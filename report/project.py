@@ -99,7 +99,7 @@ def documentation(site_src: Path) -> Path | None:
 
 
 FOLDERS = (
-    *("site_src", "templates", "figures", "frozen", ".theme", ".cache", ".cache/batches"),
+    *("site_src", "templates", "figures", "frozen", ".theme", ".cache", ".cache/sums"),
     *(f"site_src/{name}" for name in ("articles", "assets", "datasets", "embed", "figures")),
 )
 

@@ -157,19 +157,20 @@ def require_datasets(folder: Path) -> None:
     require_only(folder, known)
 
 
-def sealed(manifest: dict) -> dict:
-    """A manifest/1 dataset with its seal: a checksum of its content, which reveals damage."""
-    return manifest | {"seal": _seal(manifest)}
+def sealed(dataset: dict) -> dict:
+    """A manifest/1 or batch/3 dataset with its seal: a checksum of its content, which reveals
+    damage."""
+    return dataset | {"seal": _seal(dataset)}
 
 
-def is_whole(manifest: dict) -> bool:
-    """Whether a manifest/1 dataset still has the content that its seal was made of."""
-    return manifest.get("seal") == _seal(manifest)
+def is_whole(dataset: dict) -> bool:
+    """Whether a sealed dataset still has the content that its seal was made of."""
+    return dataset.get("seal") == _seal(dataset)
 
 
-def _seal(manifest):
+def _seal(dataset):
     # without the day: measuring the same again gives the same seal
-    content = {name: value for name, value in manifest.items() if name not in ("seal", "date")}
+    content = {name: value for name, value in dataset.items() if name not in ("seal", "date")}
     content = json.loads(json.dumps(content), parse_float=_number)  # as when it is read back
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

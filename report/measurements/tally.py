@@ -7,7 +7,7 @@ import numpy as np
 
 from report.measurements.head_statistics import HeadStatistics
 
-SCHEMA = "batch/2"
+SCHEMA = "batch/3"
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Tally:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The batch/2 dataset of a tally in which no text failed."""
+        """The batch/3 dataset of a tally in which no text failed, but for its seal."""
         of = self.statistics
         counts = {"layers": of.layers, "heads": of.heads, "texts": of.texts, "rows": of.rows}
         counts |= {"tokens": self.tokens, "left_out": self.left_out}
@@ -49,7 +49,7 @@ class Tally:
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> "Tally":
-        """The tally that a batch/2 dataset holds, every number as it was."""
+        """The tally that a batch/3 dataset holds, every number as it was."""
         whole = np.frompyfunc(int, 1, 1)
         sums = {name: whole(np.array(values, object)) for name, values in data["sums"].items()}
         shape = data["layers"], data["heads"]

@@ -91,7 +91,7 @@ class CorpusKind(Kind, Protocol):
 
     The inputs have the texts as `corpus`: pairs of a number and a text, with `title` and `left_out`
     as `inputs.corpora.Corpus` has them. A kind may set AT_ONCE, the most texts of a piece, and
-    NOT_IN_SUMS, parts of the key that may change while the sums of finished batches stay right.
+    NOT_IN_SUMS, parts of the key that may change while the sums over texts stay right.
     """
 
     def measure_batch(
@@ -109,7 +109,7 @@ class CorpusKind(Kind, Protocol):
         """
 
     def tally_of(self, dataset: dict) -> Tally:
-        """The sums over the texts of a finished batch, from the dataset they were kept in."""
+        """The sums over texts, from the dataset they were kept in."""
 
     def joined(self, inputs: Any, own: Any, tally: Tally) -> tuple[Any, dict]:
         """What `write` takes, and entries of the manifest.

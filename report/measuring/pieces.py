@@ -3,8 +3,8 @@
 A piece is what is measured once a model (`Piece.per_model`), a batch of texts of the corpus, or
 both. `measure_piece` is the only function that measures a piece, in this process or
 on another machine. `Gathering` says which pieces are to be measured and adds up their results. It
-keeps the sums of finished batches (`kept.py`), so that a run that was cut short measures no text
-again, and no text counts twice.
+keeps the sums of finished batches, and of the whole corpus (`kept.py`), so that no text is measured
+again, and none counts twice.
 """
 
 from __future__ import annotations
@@ -124,6 +124,11 @@ class Gathering:
         apart: whether the per-model part is a piece of its own
         """
         per_model = True
+        if has_corpus(self.kind) and (kept := self.task.kept.whole(self.task.inputs.corpus.sha256)):
+            self.tally = self.kind.tally_of(kept)
+            self.done += len(self.task.inputs.corpus)
+            yield Piece(None, per_model=True)
+            return
         if apart or not has_corpus(self.kind):
             yield Piece(None, per_model=True)
             per_model = False
@@ -169,6 +174,8 @@ class Gathering:
         if not has_corpus(self.kind):
             measured, facts = self.per_model
         else:
+            if self.tally is not None:
+                self.task.kept.put_whole(self.task.inputs.corpus.sha256, self.tally.as_json())
             measured, facts = self.kind.joined(self.task.inputs, self.per_model, self.tally)
         return measured, self.model | facts
 

@@ -56,7 +56,7 @@ class MeasuringRun:
     progress: Progress
     announce: Announce = print
     force: bool = False
-    """Whether to forget the batches that an unfinished run kept."""
+    """Whether to forget what was measured of the texts of a corpus."""
     measurer: Measurer | None = None
     """Default: `alone`."""
 
@@ -175,7 +175,8 @@ def carry_out(
     for task in tasks.values():
         _require_read(task, study, run.announce)
     if run.force:
-        _forget(tasks)
+        for task in tasks.values():
+            task.kept.remove()
     if tasks and len(plans) > 1:
         listed = ", ".join(plans[number].model for number in tasks)
         run.announce(f"{study.name}: measuring {len(tasks)} of {len(plans)} models: {listed}")
@@ -189,7 +190,6 @@ def carry_out(
             show = partial(run.progress, "Writing")
             write_folder(temporary, kind.write, measured, provenance, show)
         done[number] = ModelDatasets(plan.folder, "measured", plan.reasons)
-    _forget(tasks)
     return [done[number] for number in range(len(plans))]
 
 
@@ -214,12 +214,6 @@ def _existing(plan, datasets, article):
     return ModelDatasets(plan.folder, plan.state)
 
 
-def _forget(tasks):
-    """Remove the batches that were kept."""
-    for task in tasks.values():
-        task.kept.remove()
-
-
 def _provenance(plan, kind, facts, command):
     """The manifest's entries that are not about files."""
     return {
@@ -237,7 +231,7 @@ def task_of(plan: Plan, study: Study, inputs: Any, project: Project) -> pieces.T
     wanted = study.front_matter
     options = plan.settings | {"layer_by_layer": wanted.layer_by_layer}
     not_in_sums = getattr(folders.kind(wanted.kind), "NOT_IN_SUMS", ())
-    kept = Kept(project.root, study.name, plan.parts, not_in_sums)
+    kept = Kept(project.root, plan.parts, not_in_sums)
     return pieces.Task(plan.source, wanted.kind, inputs, options, plan.parts, kept, wanted.cluster)
 
 

@@ -49,8 +49,8 @@ def test_a_disk_that_is_full_while_measuring(run, options, full_disk):
     kept = {path: content for path, content in contents(disk).items() if path not in before}
     assert contents(disk) == before | kept
     for path, content in kept.items():  # sums of finished batches, whole
-        assert path.startswith("project/.cache/batches/")
-        assert json.loads(content)["schema"] == "batch/2"
+        assert path.startswith("project/.cache/sums/")
+        assert json.loads(content)["schema"] == "batch/3"
 
 
 def test_a_disk_that_is_full_while_drawing(run, project, options, full_disk):

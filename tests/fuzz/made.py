@@ -62,7 +62,7 @@ def every_dataset(where, prediction):
     values = np.arange(12).reshape(3, 4)
     sums = {"itself": np.stack([values] * 6).astype(object)}
     tally = Tally(HeadStatistics(3, 4, sums, rows=40, texts=3), 43, 1)
-    found["batch/2"] = store.check(tally.as_json(), "made")
+    found["batch/3"] = store.check(store.sealed(tally.as_json()), "made")
     effects = {"heads": values / 7, "feed_forward": values[:, 0] / 3, "attention_bias": np.zeros(3)}
     rows = EffectRows(
         {0: effects | {"logit": np.float64(1 / 3), "first": np.float64(1)}}, tokens=14

@@ -241,7 +241,7 @@ HEADS = ("attention-4", "keys-1")
     [
         (
             "passage",
-            {*HEADS, "manifest-1", "passage-1", "batch-2", "table-1"}
+            {*HEADS, "manifest-1", "passage-1", "batch-3", "table-1"}
             | {"prediction-1", "prediction-head-1", "prediction-lens-1"},
         ),
         ("table", {*HEADS, "manifest-1", "passage-1", "renderings-1", "table-1"}),

@@ -1,6 +1,7 @@
 """A corpus in batches: the same numbers in every bit, however it is divided; none twice."""
 
 import random
+import re
 import shutil
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,16 @@ from tests.commands import contents, without_date
 from tests.small import write_publication
 
 WORDS = "The old lamp stood by the window. Is the lamp lit? asked Ann; nobody answered Ann".split()
+
+DAMAGE = {
+    "cut": lambda text: text[:1],
+    "fields": lambda text: '{"schema":"batch/3"}',
+    "empty": lambda text: "",
+    "a digit": lambda text: re.sub(
+        r'"([1-9])', lambda found: f'"{10 - int(found[1])}', text, count=9
+    ),
+}
+"""What may happen to a file of sums."""
 
 
 pytestmark = pytest.mark.usefixtures("positions_end")
@@ -57,7 +68,6 @@ def measured_once(tmp_path_factory, falcon_folder, positions_end):
     """A project whose small article was measured in one batch, to be compared with or copied."""
     project = write_project(tmp_path_factory.mktemp("once") / "project")
     run.datasets(small_article(project, falcon_folder), project, lambda *_: None)
-    assert not contents(project.root / ".cache")  # nothing is kept of what is done
     return project
 
 
@@ -92,9 +102,9 @@ def asked(project, falcon_folder):
 def datasets(asked, project):
     """Measures the small article, in batches of some texts; gives its folder."""
 
-    def datasets(size=64, **keys):
+    def datasets(size=64, force=False, **keys):
         study = asked(cluster={"texts": size}, **keys)
-        [found] = run.datasets(study, project, lambda *_: None, force=keys.pop("force", False))
+        [found] = run.datasets(study, project, lambda *_: None, force=force)
         return found.folder
 
     return datasets
@@ -160,7 +170,6 @@ def test_the_sums_are_those_of_plain_addition(task, loaded):
 
 def test_datasets_are_the_same_bytes_however_large_batches_are(datasets, project, whole):
     assert without_date(contents(datasets(size=3))) == whole
-    assert not contents(project.root / ".cache")  # nothing is kept of what is done
 
 
 def test_a_changed_size_of_batches_measures_nothing_again(datasets, there, monkeypatch):
@@ -198,7 +207,7 @@ def test_a_run_that_was_cut_short_goes_on_where_it_was(
     resumed = contents(datasets(size=4))
     assert [piece.batch for piece in seen] == [3, 4, 5]
     assert seen[0].per_model
-    assert not contents(project.root / ".cache")
+    assert len(contents(project.root / FOLDER)) == 1  # of the whole corpus, in place of batches
     assert without_date(resumed) == whole
 
 
@@ -230,26 +239,44 @@ def test_batches_that_are_there_count_once_and_the_passage_is_measured_all_the_s
     assert (found["texts"], found["left_out"]) == (21, 2)
 
 
-@pytest.mark.parametrize("damage", ["{", '{"schema":"batch/2"}', ""])
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_sums_of_a_batch_are_measured_again(task, loaded, damage):
     one = task(8)
     measured(one, loaded)
-    [path, *_] = sorted(one.kept.folder.iterdir())
+    [path, *_] = sorted(one.kept.folder.glob("batches/*"))
     whole = path.read_text()
-    path.write_text(damage)
+    path.write_text(damage(whole))
     assert sum(bool(piece.texts) for piece in Gathering(one).pieces()) == 1
     measured(one, loaded)
     assert path.read_text() == whole
 
 
+@pytest.mark.parametrize("damage", [None, "force", *DAMAGE])
+def test_another_passage_reads_the_passage_alone(datasets, project, monkeypatch, damage):
+    """Of a corpus that was read to the end, unless what is kept of it is damaged or forgotten."""
+    before = PassageData(datasets(size=8)).head_statistics
+    [path] = (project.root / FOLDER).rglob("*.json")
+    passage = project.root / "passage.md"
+    passage.write_text(f"{passage.read_text()} And so it was.\n")
+    seen = stop_after(monkeypatch, None)
+    if damage in DAMAGE:
+        path.write_text(DAMAGE[damage](path.read_text()))
+    after = PassageData(datasets(size=8, force=damage == "force")).head_statistics
+    assert [piece.batch for piece in seen] == ([0, 1, 2] if damage else [None])
+    of_corpus = before["source"] == "corpus"
+    for name, values in before.items():
+        np.testing.assert_array_equal(values[of_corpus], after[name][of_corpus])
+    assert (before["distance"] != after["distance"]).any()
+
+
 def test_other_weights_settings_or_code_have_other_batches(task):
     one = task()
-    where = one.kept.article.parents[2], "small"
-    for part in ("model", "settings", "code", "libraries"):
-        other = Kept(*where, one.parts | {part: {"other": 1}}, NOT_IN_SUMS)
+    root = one.kept.folder.parents[2]
+    for part in ("model", "settings", "code", "libraries", "measures"):
+        other = Kept(root, one.parts | {part: {"other": 1}}, NOT_IN_SUMS)
         assert other.folder != one.kept.folder
-    for part in ("passage", "corpus", "chat"):
-        other = Kept(*where, one.parts | {part: "other"}, NOT_IN_SUMS)
+    for part in ("passage", "corpus", "chat", "heads", "predict"):
+        other = Kept(root, one.parts | {part: "other"}, NOT_IN_SUMS)
         assert other.folder == one.kept.folder
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from report.models.text.tokens import TokenizedText
     from report.study.front_matter import FrontMatter
 
-NOT_IN_SUMS = ("passage", "corpus", "chat")
-"""Parts of the key that may change while the sums of finished batches stay right."""
+NOT_IN_SUMS = ("passage", "corpus", "chat", "heads", "predict")
+"""Parts of the key that may change while the sums over texts stay right."""
 
 Prediction = tuple[predicted.Measured | None, dict]
 
@@ -211,12 +211,13 @@ def _prediction(loaded, inputs, tokens, announce):
 def _reads(loaded, inputs, piece, passage_ids, ids):
     """What will be read, from the texts of the first piece; `ids`: those that can be measured."""
     texts, counted, tokens = len(inputs.corpus), len(piece.texts), sum(map(len, ids))
-    what = f"a passage of {len(passage_ids)} tokens and {count(texts, 'text')}"
+    what = f"a passage of {count(len(passage_ids), 'token')}"
     logits = len(passage_ids) if inputs.means_of else 0
     memory = needs(loaded, len(passage_ids) + tokens, len(passage_ids), logits)
-    if not counted:  # the texts are read elsewhere, or were measured before
+    if not counted:  # the texts are read elsewhere, or were read before
         return reads(loaded.identity["name"], what, len(passage_ids), 1) + memory
     some = counted < texts
+    what += f" and {count(texts, 'text')}"
     passes, tokens = (round(n * texts / counted) for n in (len(ids), tokens))
     said = reads(loaded.identity["name"], what, len(passage_ids) + tokens, 1 + passes, some)
     return said + memory
