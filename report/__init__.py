@@ -9,14 +9,19 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 """Threads of torch wait for each other asleep. Else they spin, and where other work runs beside, a
 corpus takes six times as long. It counts where torch is loaded after this package."""
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+"""numpy multiplies small matrices here, for which threads would only wait for each other: beside
+other work, forty times as long. Numbers are then those of the processes that write heads, too. It
+counts where numpy is loaded after this package; torch has threads of its own."""
+
 __version__ = VERSION
 
-__all__ = ["__version__", "figure", "measure"]
+__all__ = ["__version__", "figure", "load", "measure"]
 
 
 def __getattr__(name):
-    """`from report import measure, figure`: what notebooks use, loaded when it is asked for."""
-    if name in ("figure", "measure"):
+    """`from report import load, figure`: what notebooks use, loaded when it is asked for."""
+    if name in ("figure", "load", "measure"):
         return getattr(import_module("report.notebook"), name)
     raise AttributeError(f"module 'report' has no attribute {name!r}")
 

@@ -77,7 +77,7 @@ MAY_IMPORT = {
     "models/load/memory": {"errors"},
     "models/load/sentences": {"errors", "models/load/memory"},
     "models/load/tokenizing": {"errors", "models/load/sentences"},
-    "models/attention/": {"errors", "measurements/", "models/load/memory"}
+    "models/attention/": {"text", "errors", "measurements/", "models/load/memory"}
     | {"models/load/sentences"},
     "models/partial/": LEAVES
     | {"models/gguf/", "models/quantised/", "models/find/", "models/attention/"}
@@ -130,6 +130,9 @@ MAY_IMPORT = {
     | {"measures/", "inputs/", "measurements/", "effects/", "measuring/"}
     | MODELS
     | DATASETS,
+    "kinds/*/live": LEAVES
+    | {"measures/", "measuring/", "kinds/*/data", "kinds/*/measure*", "datasets/"}
+    | MODELS,
     # 4. JSON -> figures -> pages -> site
     "figures/parts/": LEAVES | SEEN,
     "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/", "kinds/__init__"},
@@ -147,7 +150,7 @@ MAY_IMPORT = {
     "pipeline": {"project", "study/", "measuring/", "datasets/read/", "pages/", "site/", "console"},
     "watching/": LEAVES | {"project", "study/", "pages/", "site/", "console", "pipeline"},
     "notebook/": LEAVES
-    | {"kinds/folders", "measures/"}
+    | {"kinds/folders", "kinds/*/live", "measures/", "models/find/"}
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}
     | FIGURES,
     "__main__": LEAVES

@@ -1,4 +1,4 @@
-"""In a notebook: the three lines of the documentation, frames that equal the datasets, charts with
+"""In a notebook: the first lines of the documentation, frames that equal the datasets, charts with
 their data."""
 
 import inspect
@@ -9,6 +9,7 @@ import sys
 import textwrap
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import altair
 import numpy as np
@@ -23,13 +24,13 @@ from report.figures.parts import received, received_numbers
 from report.figures.parts.received import RED, Line
 from report.kinds.table.data import verify as verify_table
 from report.measuring import alone
-from report.notebook import figure, measure
+from report.notebook import figure, load, measure
 from tests.commands import ROOT
 from tests.documents import blocks
 from tests.small import SENTENCE, write_publication
 from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
-FIRST, OTHERS = blocks("how-to/notebook", "python")
+FIRST, CHANGE, OTHERS = blocks("how-to/notebook", "python")
 LINES = [line for line in FIRST.splitlines() if line]
 
 
@@ -46,8 +47,8 @@ def measured(tmp_path_factory, falcon_folder, short_corpus):
         yield measure(falcon_folder, SENTENCE, layers=2)
 
 
-def test_the_three_lines_of_the_documentation_run():
-    assert len(LINES) == 3
+def test_the_first_lines_of_the_documentation_run():
+    assert len(LINES) == 4
     *before, last = LINES
     names = {}
     exec("\n".join(before), names)
@@ -58,18 +59,21 @@ def test_the_three_lines_of_the_documentation_run():
     bundle = chart._repr_mimebundle_(None, None)
     assert any("vegalite" in kind or kind == "text/html" for kind in bundle)
     assert set(names["m"].names) == {"tokens", "heads", "attention", "updates"}
+    exec(CHANGE, names)
+    assert names["m"].compare(names["other"])["difference"][0] != 0
 
 
 def test_its_other_lines_run_with_a_tiny_model_and_few_prompts(falcon_folder, tmp_path):
     asked = tmp_path / "asked.md"
     asked.write_text("---\nsystem: Say it.\n---\nOne and one?\nTwo and one?\n")
 
-    def small(model, **options):
-        assert model == "falcon-8x8"
-        few = {"prompts": str(asked)} if "conditions" in options else {}
-        return measure(falcon_folder, layers=1, **few, **options)
+    model = load(falcon_folder, layers=1)
 
-    names = {"measure": small, "figure": figure}
+    def small(**options):
+        few = {"prompts": str(asked)} if "conditions" in options else {}
+        return model.measure(**few, **options)
+
+    names = {"model": SimpleNamespace(measure=small)}
     exec(OTHERS, names)
     assert {*names["t"]["shares"]["rendering"]} > {"csv", "json"}
     assert {*names["c"]["effects"]["condition"]} == {"filler"}
@@ -130,6 +134,86 @@ def test_what_was_measured_is_kept_for_the_next_time(measured, falcon_folder, mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(measured.data.path.parents[4]))
     monkeypatch.setattr(alone, "measure_task", lambda *_: pytest.fail("it ran again"))
     assert measure(falcon_folder, SENTENCE, layers=2).data.path == measured.data.path
+
+
+TEXTS = (
+    "The lamp on the hill was lit. Who lit the lamp on the hill?",
+    "Ann: \u201c\u732b \U0001f408!\u201d\n" * 9,
+)
+
+
+@pytest.mark.parametrize("name", ["falcon-8x8", "gemma3-6x8", "qwen2-5x28"])
+def test_a_passage_in_memory_has_the_numbers_of_the_datasets(name):
+    """In every bit, file by file, though nothing is made before it is read."""
+    model = load(name)
+    for text in TEXTS:
+        here, published = model.measure(text).data, measure(name, text).data
+        assert {*here.manifest["files"]} == {*published.manifest["files"]}
+        for file in here.manifest["files"]:
+            if not file.startswith("heads/"):
+                assert here._read(file) == published._read(file), file
+        for column, values in here.head_statistics.items():
+            table = published.head_statistics
+            np.testing.assert_array_equal(values, table[column][table["source"] == "passage"])
+        for entry in ("model", "self_check", "token_ids_sha256", "passage"):
+            assert here.manifest[entry] == published.manifest[entry]
+
+
+def test_a_loaded_model_measures_all_that_measure_does(falcon_folder, monkeypatch):
+    model = load(falcon_folder, layers=2)
+    assert repr(model) == "<tiny-falcon: 2 layers of 4 heads, float32 on cpu>"
+    monkeypatch.setattr(alone, "load_source", lambda *_: pytest.fail("it was loaded again"))
+    assert not model.measure(SENTENCE).data.has_corpus
+    assert model.measure(SENTENCE, heads="0-2").data.heads == 3
+    assert model.measure(SENTENCE, corpus=True).data.manifest["corpus"]["texts"] == 2
+    assert "prediction" in model.measure(SENTENCE, predict=True).data.manifest
+    assert "shares" in model.measure(table=ROWS)
+    with pytest.raises(ReportError, match="'layers' is chosen when a model is loaded"):
+        model.measure(SENTENCE, layers=1)
+    with pytest.raises(ReportError, match="at least 2"):
+        model.measure({"text": "A"})
+    with pytest.raises(ReportError, match=r"has 3 layers .* asked for were the first 9"):
+        load(falcon_folder, layers=9)
+
+
+def test_without_a_corpus_every_figure_of_a_passage_is_drawn_of_the_passage(
+    measured, falcon_folder
+):
+    alone = load(falcon_folder, layers=2).measure(SENTENCE)
+    assert alone.figures == measured.figures
+    for name in alone.figures:
+        panel = {"panel": 0} if figure_named(name).panels else {}
+        here, there = (figure(name, each, **panel).to_dict() for each in (alone, measured))
+        rows = there["datasets"].get("heads", [])
+        if any(row.get("source") == "corpus" for row in rows):
+            expected = [row for row in rows if row["source"] == "passage"]
+            assert here["datasets"]["heads"] == expected != rows
+        else:
+            assert here == there, name
+
+
+def test_two_texts_are_compared_head_by_head(falcon_folder):
+    model = load(falcon_folder, layers=2)
+    first, second = model.measure(SENTENCE), model.measure(f"{SENTENCE} So be it.")
+    found = first.compare(second)
+    assert len(found) == 2 * 4 * len(first.data.measures)
+    for row in found.itertuples():
+        values = [
+            each["heads"].query("layer == @row.layer and head == @row.head")[row.measure].item()
+            for each in (first, second)
+        ]
+        assert [row.value, row.other] == values
+        assert row.difference == values[1] - values[0]
+    spread = {name: first["heads"][name].std(ddof=0) for name in first.data.measures}
+    beside = [
+        abs(row.difference) / spread[row.measure]
+        for row in found.itertuples()
+        if spread[row.measure]
+    ]
+    assert beside == sorted(beside, reverse=True) and beside[0] > 0
+    assert (first.compare(first)["difference"] == 0).all()
+    with pytest.raises(ReportError, match=r"has 2 layers of 4 heads and tiny-falcon 1 of 4"):
+        first.compare(load(falcon_folder, layers=1).measure(SENTENCE))
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,11 @@ def _first_line(error):
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
+def as_read(data: dict, source: str) -> dict:
+    """What writing a dataset and reading it gives; ReportError as `write`."""
+    return _values(dumps(check(data, source)))
+
+
 def write(path: Path | str, data: dict) -> None:
     """Check a dataset and write it as JSON, whole or not at all.
 

@@ -24,6 +24,8 @@ What an article may ask besides, and takes so long that it is measured apart and
 `Question.apart` of its kind: `measure_NAME.py` measures it, and `NAME.py` reads its datasets, as
 `measure.py` and `data.py` do those of the kind: conditions/ has answers, prediction/ generated.
 
+passage/live.py has its datasets in memory, for notebooks.
+
 `models/measure/` or `effects/` runs a model for it, `measurements/` computes, `datasets/formats/`
 has the JSON.
 """

@@ -1,7 +1,7 @@
 """Measures models in this process; `cluster/` does the same on many machines."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from report.errors import ReportError, setup
 from report.measuring import pieces
@@ -9,6 +9,10 @@ from report.measuring.forecast import Pace
 from report.measuring.kind import Announce, Progress
 from report.measuring.settings import preset_of
 from report.models.find import known
+from report.models.find.names import Source
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 
 def alone(
@@ -30,21 +34,37 @@ def measure_task(task: pieces.Task, progress: Progress, announce: Announce) -> t
     returns: what the kind's `write` takes, and entries of the manifest
     raises: ReportError if a package is missing, or the model or a text cannot be measured
     """
+    loaded = load_source(task.source, task.options, announce)
+    return measure_with(loaded, task, progress, announce)
+
+
+def load_source(source: Source, options: dict, announce: Announce) -> "LoadedModel":
+    """Load a model; ReportError if it cannot be, or a package is missing.
+
+    options: of `load_model`
+    """
     try:
-        from report.models.load import load
-        from report.models.load.sentences import supported
+        from report.models.load.load import load_model
     except ModuleNotFoundError as error:
         raise ReportError(
             f"measuring needs the package {error.name!r}; run `{setup()}`."
         ) from error
-    if preset := preset_of(task.source):
-        announce(known.about(preset, task.options["layers"]))
+    if preset := preset_of(source):
+        announce(known.about(preset, options["layers"]))
+    return load_model(source, announce=announce, **options)
+
+
+def measure_with(
+    loaded: "LoadedModel", task: pieces.Task, progress: Progress, announce: Announce
+) -> tuple[Any, dict]:
+    """`measure_task` with a model that was loaded before."""
+    from report.models.load.sentences import supported
+
     with supported(task.source.name):
-        return _measured(load.load_model, task, progress, announce)
+        return _measured(loaded, task, progress, announce)
 
 
-def _measured(load_model, task, progress, announce):
-    loaded = load_model(task.source, announce=announce, **task.options)
+def _measured(loaded, task, progress, announce):
     progress = Pace(progress, announce)
     gathering = pieces.Gathering(task)
     several = pieces.has_corpus(gathering.kind)

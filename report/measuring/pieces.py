@@ -19,7 +19,6 @@ from report.kinds import folders
 from report.measuring.kept import Kept, Text
 from report.measuring.kind import Announce, CorpusKind, Piece, Progress, RunKind, has_corpus
 from report.models.find.names import Source
-from report.text import count
 
 if TYPE_CHECKING:
     from report.measurements.tally import Tally
@@ -71,7 +70,7 @@ def measure_piece(
     inputs: the result of the kind's `inputs`
     raises: ReportError if the model cannot be measured; the tally says which texts failed
     """
-    from report.models.attention import self_check
+    from report.models.attention.self_check import recorded
     from report.models.load.warned import heard
 
     with heard(loaded.identity["name"], announce):
@@ -81,21 +80,7 @@ def measure_piece(
             per_model, tally = kind.measure(loaded, inputs, progress, announce), None
     if not piece.per_model:
         return Result(None, tally)
-    checked = self_check.checked(loaded)  # the result of the first check
-    zeros = sorted(loaded.zeros)
-    if zeros:
-        announce(
-            f"{loaded.identity['name']}: {count(len(zeros), 'weight')} of nothing but zeros, the "
-            f"first is {zeros[0]}; if it was not made so, its file is damaged: fetch it again"
-        )
-    about = {
-        "model": loaded.identity
-        | {"weights_sha256": loaded.weights_sha256}
-        | ({"zeros": zeros} if zeros else {}),
-        "self_check": {name: checked[name] for name in checked if name != "capabilities"},
-        "seed": self_check.SEED,
-    }
-    return Result(per_model, tally, about)
+    return Result(per_model, tally, recorded(loaded, announce))
 
 
 class Gathering:

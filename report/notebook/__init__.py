@@ -1,14 +1,15 @@
 """In a notebook: measure a model on a text, have the numbers as pandas frames, draw the figures.
 
-    from report import figure, measure
-    m = measure("falcon-8x8", "The lamp on the hill was lit.")
+    from report import load
+    model = load("falcon-8x8")
+    m = model.measure("The lamp on the hill was lit.")
     m["heads"]
-    figure("attention_map", m, layer=3, head=2)
+    m.figure("attention_map", layer=3, head=2)
 
-measurement.py has `measure`, frames.py its result, and `figure`.
+measurement.py has `load` and `measure`, frames.py their result, and `figure`.
 """
 
 from report.notebook.frames import figure
-from report.notebook.measurement import measure
+from report.notebook.measurement import load, measure
 
-__all__ = ["figure", "measure"]
+__all__ = ["figure", "load", "measure"]

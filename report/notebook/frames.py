@@ -54,6 +54,41 @@ class Measurements(Mapping):
         """Names of the figures that can be drawn; see `drawable`."""
         return drawable(self.drawn())
 
+    def figure(self, name: str, **options: Any) -> altair.Chart:
+        """A figure of these measurements; name, options: as of `figure`."""
+        return figure(name, self, **options)
+
+    def compare(self, other: "Measurements") -> "pandas.DataFrame":
+        """What each head does otherwise in another passage, or in the same passage of another model
+        of this shape: a row for each head and measure.
+
+        layer, head, measure, value (here), other (there), difference (there less here), each over
+        the passage alone and in the measure's own unit. First comes what differs most, beside the
+        standard deviation of the measure over heads.
+        raises: ReportError where layers or heads are not as many, or these are no passages
+        """
+        both = self.data, other.data
+        if {each.kind for each in both} != {"passage"}:
+            raise ReportError("compare: give measurements of two passages, both of one model each")
+        (here, heads), (there, others) = ((each.name, (each.layers, each.heads)) for each in both)
+        if heads != others:
+            raise ReportError(
+                f"compare: {here} has {heads[0]} layers of {heads[1]} heads and {there} "
+                f"{others[0]} of {others[1]}; heads compare in models of one shape"
+            )
+        tables, first = [], []
+        for measure in [name for name in both[0].measures if name in both[1].measures]:
+            value, changed = (_of_passage(each.measured(measure), measure) for each in both)
+            layer, head = np.divmod(np.arange(value.size), self.data.heads)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                first.append(-np.abs(changed - value) / np.nanstd(value))
+            tables.append(
+                {"layer": layer, "head": head, "measure": np.full(value.size, measure)}
+                | {"value": value, "other": changed, "difference": changed - value}
+            )
+        order = np.argsort(np.concatenate(first), kind="stable")
+        return _frame({name: values[order] for name, values in _joined(tables).items()})
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 
@@ -206,6 +241,10 @@ class Measurements(Mapping):
             f"<{model.manifest['model']['name']}: {model.layers} layers of {model.heads} heads"
             f"{read}; tables: {', '.join(self.names)}>"
         )
+
+
+def _of_passage(table, measure):
+    return table[measure][table["source"] == "passage"]
 
 
 class _UnknownError(ReportError, KeyError):

@@ -1,5 +1,5 @@
-"""Measure in memory what an article would ask for; what was measured once is kept in the folder of
-caches and read from there the next time."""
+"""Measure what an article would ask for; what was measured once is kept in the folder of caches and
+read from there the next time. A model that was loaded measures a passage in memory, at once."""
 
 import json
 import os
@@ -14,10 +14,13 @@ from report.inputs.passages import SUFFIXES, passage_names
 from report.inputs.records import Records, is_file, of_rows
 from report.kinds import folders
 from report.measures import own_files
+from report.measuring.alone import load_source, measure_with
 from report.measuring.command import named_anywhere
 from report.measuring.kind import SOMEWHERE
 from report.measuring.plan import plans
 from report.measuring.run import MeasuringRun, carry_out, read, say_read
+from report.measuring.settings import measuring_settings, require_layers
+from report.models.find import names
 from report.notebook.frames import Measurements
 from report.project import Project, enclosing_project
 from report.study.front_matter import FrontMatter, kind_of_article
@@ -29,6 +32,11 @@ if TYPE_CHECKING:
 
 NAME = "notebook"
 CACHE = "attention-focus-plots"
+
+LOADING = {"layers", "dtype", "device", "trust_remote_code", "alibi_factor", "tokenizer"} | {
+    "layer_by_layer"
+}
+"""Options that say how a model is loaded."""
 
 
 def measure(
@@ -56,18 +64,103 @@ def measure(
         as in front matter
     raises: ReportError, which says in one sentence what is wrong
     """
-    rows = None if table is None or isinstance(table, str) else _rows(table)
-    texts = {"passage": passage, "table": rows.name if rows else table}
-    wanted = _front_matter(model, {k: v for k, v in texts.items() if v is not None} | options)
-    study = Study(NAME, wanted, Path(NAME), "", allow_local=allow_local)
-    inputs = folders.kind("table").given(rows, wanted) if rows else read(study)
-    say_read(study, inputs, print)
-    project = Project(_cache())
-    chosen = plans(study, project, inputs, force)
-    again = _command(wanted, chosen[0], options, rows)
-    run = MeasuringRun(project, lambda *_: None, force=force)
-    (done,) = carry_out(chosen, study, inputs, run, again)
-    return Measurements(open_study([done.folder]))
+    asked = _Asked(model, passage, table, options, allow_local)
+    return asked.measured(MeasuringRun(Project(_cache()), _nothing, force=force))
+
+
+def load(model: str | Path = "falcon-8x8", **options: Any) -> "Model":
+    """Load a model once, to measure one text after the other with it.
+
+    model: as of `measure`
+    options: layers, dtype, device, trust_remote_code and the like, as in front matter
+    raises: ReportError, which says in one sentence what is wrong
+    """
+    return Model(model, options)
+
+
+class Model:
+    """A model that stays in memory."""
+
+    def __init__(self, model: str | Path, options: dict[str, Any]):
+        """As of `load`."""
+        self.model, self.options = model, options
+        wanted = _front_matter(model, options)
+        source = names.find_first(wanted.all_models[0], _cache() / names.COMMITS, wanted.layers)
+        settings = measuring_settings(wanted, source)
+        require_layers(source, settings["layers"])
+        loading = settings | {"layer_by_layer": wanted.layer_by_layer}
+        self.loaded = load_source(source, loading, print)
+
+    def measure(
+        self,
+        passage: str | dict[str, Any] | None = None,
+        *,
+        table: "str | list[dict[str, Any]] | pandas.DataFrame | None" = None,
+        corpus: str | dict[str, Any] | bool | None = None,
+        force: bool = False,
+        allow_local: bool = False,
+        **options: Any,
+    ) -> Measurements:
+        """Measure a passage in about the time of two forward passes; or what else `measure` does.
+
+        corpus: many texts that heads are measured on besides, as in front matter, or True for those
+            that ship; what this, `predict`, a table or conditions give is kept in the folder of
+            caches, what a passage alone gives in memory
+        the others: as of `measure`, but for what `load` was given
+        raises: ReportError, which says in one sentence what is wrong
+        """
+        if fixed := sorted({*options} & LOADING):
+            raise ReportError(
+                f"measure: {fixed[0]!r} is chosen when a model is loaded; give it to `load`"
+            )
+        more = {} if corpus in (None, True, False) else {"corpus": corpus}
+        given = self.options | options | more
+        asked = _Asked(self.model, passage, table, given, allow_local)
+        wanted = asked.study.front_matter
+        if wanted.kind != "passage" or corpus or wanted.predict:
+            run = MeasuringRun(Project(_cache()), _nothing, force=force, measurer=self._measurer)
+            return asked.measured(run)
+        from report.kinds.passage.live import LivePassage
+
+        with asked.study.blaming("passage"):
+            return Measurements(LivePassage(self.loaded, asked.inputs, print))
+
+    def _measurer(self, tasks, progress, announce):
+        for number, task in tasks.items():
+            yield number, *measure_with(self.loaded, task, progress, announce)
+
+    def __repr__(self) -> str:
+        identity = self.loaded.identity
+        return (
+            f"<{identity['name']}: {identity['layers_measured']} layers of "
+            f"{identity['num_attention_heads']} heads, {identity['dtype']} on {identity['device']}>"
+        )
+
+
+class _Asked:
+    """What is to be measured, read and checked."""
+
+    def __init__(self, model, passage, table, options, allow_local):
+        self.options = options
+        self.rows = None if table is None or isinstance(table, str) else _rows(table)
+        texts = {"passage": passage, "table": self.rows.name if self.rows else table}
+        given = {name: value for name, value in texts.items() if value is not None}
+        wanted = _front_matter(model, given | options)
+        self.study = Study(NAME, wanted, Path(NAME), "", allow_local=allow_local)
+        given = self.rows and folders.kind("table").given(self.rows, wanted)
+        self.inputs = given or read(self.study)
+
+    def measured(self, run: MeasuringRun) -> Measurements:
+        """Measured by a run, or read of the folder of caches."""
+        say_read(self.study, self.inputs, print)
+        chosen = plans(self.study, run.project, self.inputs, run.force)
+        again = _command(self.study.front_matter, chosen[0], self.options, self.rows)
+        (done,) = carry_out(chosen, self.study, self.inputs, run, again)
+        return Measurements(open_study([done.folder]))
+
+
+def _nothing(*_):
+    """No progress is told."""
 
 
 def _front_matter(model, options):

@@ -102,9 +102,9 @@ def study(folder, kind="alibi_bias"):
     sources = {name: Statistics(rng, targets, kind) for name in ("passage", "corpus")}
     files = {}
     for name, measure in shipped().items():
-        if table := head_statistics.encode(measure, sources):
+        if head_statistics.applies(measure, sources):
             file = head_statistics.FILE.format(name)
-            store.write(folder / file, table)
+            store.write(folder / file, head_statistics.encode(measure, sources))
             content = (folder / file).read_bytes()
             files[file] = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
     store.write(folder / "manifest.json", store.sealed(manifest(kind) | {"files": files}))

@@ -19,16 +19,18 @@ FILE = "heads/{}.json"
 STEP = 0.0001
 
 
-def encode(measure: Measure, sources: dict[str, HeadStatistics]) -> dict | None:
-    """The table/1 dataset of a measure: "heads", a row for each head and source.
+def applies(measure: Measure, sources: dict[str, HeadStatistics]) -> bool:
+    """Whether a measure applies to a row of any head; sources: as of `encode`."""
+    return not all(np.isnan(of.mean(measure.name)).all() for of in sources.values())
 
-    sources: name, "passage" and "corpus", to its `HeadStatistics`
-    returns: None where the measure applies to no row of any head
+
+def encode(measure: Measure, sources: dict[str, HeadStatistics]) -> dict:
+    """The table/1 dataset of a measure that applies: "heads", a row for each head and source.
+
+    sources: name, "passage" and perhaps "corpus", to its `HeadStatistics`
     """
-    name, shapes = measure.name, [statistics.mean(measure.name) for statistics in sources.values()]
-    if all(np.isnan(values).all() for values in shapes):
-        return None
-    layers, heads = shapes[0].shape
+    name, [first, *_] = measure.name, [*sources.values()]
+    layers, heads = first.mean(name).shape
     layer, head = np.divmod(np.arange(layers * heads), heads)
     unit = measure.unit
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -127,6 +128,9 @@ def _array(tensor):
 CELLS_OF_A_START = 4_000_000
 """Fewer cells (heads x queries x keys) are written before a second process has started."""
 
+KEPT = 8
+"""Groups of heads whose shards are kept once they were made."""
+
 BYTES_OF_A_CELL = 150
 """About what one head takes while it is encoded: a dozen and a half arrays of float64."""
 
@@ -193,6 +197,40 @@ def write_attention(
     return of_layers
 
 
+def attention_makers(
+    measurement: PassageMeasurement,
+) -> Iterator[tuple[str, Callable[[], dict]]]:
+    """Every shard that `write_attention` writes: its name, and what makes it.
+
+    What is made raises ReportError as `write_heads`.
+    """
+
+    @functools.lru_cache(maxsize=KEPT)
+    def made(layer, place):
+        return _datasets(_heads(measurement, jobs(layer)[place]))
+
+    jobs = functools.cache(partial(_jobs, measurement))
+    layers, heads = measurement.largest_targets.shape[:2]
+    for layer in range(layers):
+        for head in range(heads):
+            file = name(layer, head)
+            yield (
+                file,
+                lambda layer=layer, head=head, file=file: made(
+                    layer, next(n for n, job in enumerate(jobs(layer)) if head in job.heads)
+                )[file],
+            )
+        for place, job in enumerate(jobs(layer)):
+            if job.key_head is not None:
+                file = sides.name(layer, job.key_head)
+                yield file, lambda layer=layer, place=place, file=file: made(layer, place)[file]
+
+
+def is_attention(name: str) -> bool:
+    """Whether `write_attention` writes the dataset of that name."""
+    return name.startswith(("attention/", "keys/"))
+
+
 def name(layer: int, head: int) -> str:
     """Name of a shard within its folder of datasets."""
     return f"attention/{layer}/{head}.json"
@@ -204,11 +242,17 @@ def write_heads(folder: Path, heads: Group | Head) -> tuple[dict[str, dict], Fie
     returns: "bytes" and "sha256" of each file, and the fields of a shard
     raises: ReportError as `fitting.encode` and `Folder.write`
     """
-    of_keys, shards = _encoded(heads)
-    datasets = {sides.name(key["layer"], key["key_head"]): key for key in of_keys}
-    datasets |= {name(shard["layer"], shard["head"]): shard for shard in shards}
+    datasets = _datasets(heads)
     facts = {name: write_dataset(folder / name, data) for name, data in datasets.items()}
-    return facts, Fields.of(shards[0])
+    return facts, Fields.of([*datasets.values()][-1])
+
+
+def _datasets(heads):
+    """Name -> dataset, of heads that are written together; their keys come first."""
+    of_keys, shards = _encoded(heads)
+    return {sides.name(key["layer"], key["key_head"]): key for key in of_keys} | {
+        name(shard["layer"], shard["head"]): shard for shard in shards
+    }
 
 
 def _encoded(heads):

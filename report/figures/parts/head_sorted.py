@@ -157,7 +157,19 @@ def figure(measure: Measure, shows: str = "") -> Figure:
 
 def controls(data: PassageData) -> list[choices.Switch]:
     """The switches between the passage and the corpus, and between the lines and a map."""
-    return [choices.Switch("source", "Measured on", SOURCES, "passage", seldom=True), control()]
+    return [*_sources(data), control()]
+
+
+def _sources(data):
+    """The switch between the passage and the corpus, where there are both."""
+    if not data.has_corpus:
+        return []
+    return [choices.Switch("source", "Measured on", SOURCES, "passage", seldom=True)]
+
+
+def _source(data, state):
+    """What the values are of."""
+    return choices.values(controls(data), state).get("source", "passage")
 
 
 def _caption(data, measure):
@@ -215,7 +227,7 @@ def _chart(data, measure, panel, state):
         controls=at,
         shows={"heads": [["source", "=", "{source}"]]},
         params=[
-            altair.param(name="source", value=at[0].value),
+            altair.param(name="source", value=_source(data, state)),
             *marking.marked("layer", "head"),
         ],
         walk=["layer", rank if panel == 0 else "head"],
@@ -258,7 +270,7 @@ def of_heads(data: PassageData, measure: str) -> list[dict]:
 
 def _alt(data, measure, panel, state):
     """The head and the layer with the largest value, and the median."""
-    source = choices.values(controls(data), state)["source"]
+    source = _source(data, state)
     table = data.measured(measure.name)
     here = table["source"] == source
     values = table[measure.name]
@@ -274,7 +286,7 @@ def _alt(data, measure, panel, state):
 
 def _seen(data, measure, state):
     """The head with the largest value, what half of all heads stay below, and how layers differ."""
-    source = choices.values(controls(data), state)["source"]
+    source = _source(data, state)
     table, written = data.measured(measure.name), measure.as_text
     values = table[measure.name][table["source"] == source].reshape(data.layers, data.heads)
     top = largest(values)

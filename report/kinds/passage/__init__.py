@@ -1,1 +1,1 @@
-"""Articles about one passage: data.py, findings.py, measure.py, predicted.py, question.py."""
+"""About a passage: data.py, findings.py, live.py, measure.py, predicted.py, question.py."""

@@ -183,6 +183,11 @@ class PassageData(ModelData):
         names = [name for name in self.manifest["files"] if name.startswith(before)]
         return sorted(name.removeprefix(before).removesuffix(after) for name in names)
 
+    @property
+    def has_corpus(self) -> bool:
+        """Whether heads were measured over many texts, too."""
+        return "corpus" in self.manifest
+
     def measured(self, measure: str) -> dict[str, np.ndarray]:
         """A measure of all heads: column -> array [source x layer x head].
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 from report import measures
 from report.datasets.formats import fields, head_statistics, updates
 from report.datasets.formats import passage as of_tokens
-from report.datasets.write.attention import attention_datasets, to_send, write_attention
+from report.datasets.write.attention import (
+    attention_datasets,
+    attention_makers,
+    is_attention,
+    to_send,
+    write_attention,
+)
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import corpora, rows
@@ -78,7 +84,8 @@ class Measured:
     tokens: Sequence[dict]
     """Each with "id" and "text", perhaps "bytes" and "special"."""
     measurement: PassageMeasurement
-    corpus: HeadStatistics
+    corpus: HeadStatistics | None
+    """None: it has none."""
     prediction: predicted.Measured | None
     """What heads do to its next tokens."""
     measures: Sequence[OwnMeasure] = ()
@@ -245,32 +252,60 @@ def sent(own: OfPassage, most: int) -> OfPassage:
     return replace(own, measurement=measurement)
 
 
-def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict]:
+def joined(inputs: Inputs, own: OfPassage, tally: Tally | None) -> tuple[Measured, dict]:
     """What was measured on the passage and on all texts of the corpus, put together.
 
+    tally: None where there is no corpus
     returns: what was measured, and the manifest's corpus
     raises: ReportError if no text of the corpus was measured
     """
-    if not tally.statistics.texts:
+    if tally is not None and not tally.statistics.texts:
         raise ReportError(
             "every text of the corpus is longer than the model takes, or has fewer than 2 tokens; "
             "the statistics over many texts need others, or a model with a larger context"
         )
-    titled = {"title": inputs.corpus.title} if inputs.corpus.title else {}
     prediction, facts = own.prediction or (None, None)
-    of_texts = kept_heads.of(tally.statistics, inputs.heads)
+    of_texts = kept_heads.of(tally.statistics, inputs.heads) if tally else None
     about = inputs.passage, own.tokens, own.measurement
     measured = Measured(*about, of_texts, prediction, inputs.measures)
     return measured, {
         **kept_heads.told(inputs.heads),
         "token_ids_sha256": own.token_ids_sha256,
-        "corpus": titled
-        | {
-            "texts": tally.statistics.texts,
-            "tokens": tally.tokens,
-            "left_out": tally.left_out,
-        },
-    } | ({"prediction": facts} if facts else {})
+        **({"corpus": _facts(inputs.corpus, tally)} if tally else {}),
+        **({"prediction": facts} if facts else {}),
+    }
+
+
+def _facts(corpus, tally):
+    """The manifest's corpus."""
+    titled = {"title": corpus.title} if corpus.title else {}
+    counts = {"texts": tally.statistics.texts, "tokens": tally.tokens, "left_out": tally.left_out}
+    return titled | counts
+
+
+def makers(measured: Measured) -> Iterator[tuple[str, Callable[[], dict]]]:
+    """Every dataset but those of effects on next tokens: its name, and what makes it.
+
+    What is made raises ReportError if a number is not finite.
+    """
+    measurement = measured.measurement
+    yield "passage.json", partial(of_tokens.encode, measured.passage, measured.tokens)
+    sources = {"passage": measurement.statistics}
+    if measured.corpus is not None:
+        sources["corpus"] = measured.corpus
+    for name, measure in known(measured.measures).items():
+        if head_statistics.applies(measure, sources):
+            file = head_statistics.FILE.format(name)
+            yield file, partial(head_statistics.encode, measure, sources)
+    if measurement.magnitude is not None:
+        for layer in range(len(measurement.magnitude)):
+            yield f"updates/{layer}.json", partial(layer_updates, measurement, layer)
+    yield from attention_makers(measurement)
+
+
+def described(measured: Measured) -> dict:
+    """The manifest's passage."""
+    return {"passage": {"name": measured.passage.name, "tokens": len(measured.tokens)}}
 
 
 def write(files: Folder, measured: Measured, progress: Step) -> dict:
@@ -280,20 +315,13 @@ def write(files: Folder, measured: Measured, progress: Step) -> dict:
     returns: the manifest's passage and fields
     raises: ReportError if a number is not finite
     """
-    measurement = measured.measurement
-    files.write("passage.json", of_tokens.encode(measured.passage, measured.tokens))
-    sources = {"passage": measurement.statistics, "corpus": measured.corpus}
-    for name, measure in known(measured.measures).items():
-        if table := head_statistics.encode(measure, sources):
-            files.write(head_statistics.FILE.format(name), table)
-    if measurement.magnitude is not None:
-        for layer in range(len(measurement.magnitude)):
-            files.write(f"updates/{layer}.json", layer_updates(measurement, layer))
+    for name, make in makers(measured):
+        if not is_attention(name):  # these are made in several processes
+            files.write(name, make())
     if measured.prediction is not None:
         predicted.write(files, measured.prediction, lambda *_: None)
-    shards = write_attention(files, measurement, progress)
-    read = {"name": measured.passage.name, "tokens": len(measured.tokens)}
-    return {"passage": read, "fields": fields.described(shards)}
+    shards = write_attention(files, measured.measurement, progress)
+    return described(measured) | {"fields": fields.described(shards)}
 
 
 def layer_updates(measurement: PassageMeasurement, layer: int) -> dict:

@@ -1,5 +1,6 @@
 """Proof, once for every loaded model, that what is measured is what the model computes."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from report.models.attention.running import (
 )
 from report.models.attention.structure import LayerStructure, route_of
 from report.models.attention.updates import updates
+from report.text import count
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -62,6 +64,24 @@ def checked(loaded: "LoadedModel") -> dict[str, Any]:
 def capabilities(loaded: "LoadedModel") -> dict[str, Any]:
     """What is measured on a model, from its self-check: "route" and `Checking.capabilities`."""
     return checked(loaded)["capabilities"]
+
+
+def recorded(loaded: "LoadedModel", announce: Callable[[str], object]) -> dict:
+    """The manifest's entries about a model; says which of its weights are nothing but zeros."""
+    found = checked(loaded)
+    zeros = sorted(loaded.zeros)
+    if zeros:
+        announce(
+            f"{loaded.identity['name']}: {count(len(zeros), 'weight')} of nothing but zeros, the "
+            f"first is {zeros[0]}; if it was not made so, its file is damaged: fetch it again"
+        )
+    return {
+        "model": loaded.identity
+        | {"weights_sha256": loaded.weights_sha256}
+        | ({"zeros": zeros} if zeros else {}),
+        "self_check": {name: found[name] for name in found if name != "capabilities"},
+        "seed": SEED,
+    }
 
 
 def self_check(loaded: "LoadedModel") -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""The datasets of a passage that was measured just now: each is made when it is read first.
+
+A text is measured in the time of two forward passes; to write all its heads takes five times as
+long, and nobody looks at all of them. What is read here equals what reading the files gives.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from report.datasets import store
+from report.errors import ReportError
+from report.kinds.passage import measure
+from report.kinds.passage.data import PassageData
+from report.measures import known
+from report.measuring import kept_heads
+from report.measuring.forecast import beyond
+from report.measuring.key import hashed
+from report.measuring.kind import Announce
+from report.models.attention.self_check import recorded
+from report.models.load.load import LoadedModel
+from report.models.load.memory import enough_memory
+from report.models.load.warned import heard
+from report.models.measure.passage import measure_passage
+
+
+class LivePassage(PassageData):
+    """What a passage's datasets hold, in memory. There is no corpus: all is of the passage."""
+
+    def __init__(self, loaded: LoadedModel, inputs: measure.Inputs, announce: Announce):
+        """Measure a passage.
+
+        loaded: LoadedModel, perhaps used before; inputs: as of `measure.inputs`, but the corpus and
+            effects on next tokens are left out
+        announce: called with warnings, which are of the text or the model
+        raises: ReportError if the passage cannot be measured
+        """
+        super().__init__(Path())
+        read, taken = measure.tokenized(loaded, inputs), known(inputs.measures).values()
+        tokens = len(read.token_ids)
+        if said := beyond(loaded.identity, tokens):
+            announce(said)
+        with heard(loaded.identity["name"], announce), enough_memory(f"measuring {tokens} tokens"):
+            kept_heads.require(loaded, inputs.heads)
+            whole = measure_passage(loaded, read.token_ids, measures=[*taken])
+        of_heads = kept_heads.of(whole, inputs.heads)
+        own = measure.OfPassage(read.tokens, hashed(read.token_ids), of_heads, None)
+        measured, facts = measure.joined(inputs, own, None)
+        self._makers = dict(measure.makers(measured))
+        self.manifest = {
+            "kind": self.kind,
+            **recorded(loaded, announce),
+            **facts,
+            **measure.described(measured),
+            "files": dict.fromkeys(self._makers),
+        }
+
+    def _read(self, name: str) -> dict:
+        if name not in self._makers:
+            raise ReportError(f"{name!r} was not measured; there are: {', '.join(self._makers)}")
+        return store.as_read(self._makers[name](), name)
