@@ -58,6 +58,10 @@ class OwnFileError(ReportError):
     """A file of an author's own is wrong, which is named: no key of front matter is to blame."""
 
 
+class DamagedError(ReportError):
+    """A dataset is not as it was written, whatever asks for it."""
+
+
 OF_HUB = re.compile(r"(?i)HF_.*|HUGGING_?FACE_.*|(all|https?|no)_proxy")
 """Variables of the environment that the hub's library heeds."""
 

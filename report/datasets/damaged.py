@@ -2,15 +2,15 @@
 
 from collections.abc import Sized
 
-from report.errors import ReportError, command
+from report.errors import DamagedError, command
 
 
-def damaged(problem: str) -> ReportError:
+def damaged(problem: str) -> DamagedError:
     """The error for a damaged dataset.
 
     problem: a clause without its full stop, e.g. "term 'bias' has 11 values, not 12"
     """
-    return ReportError(f"{problem}; delete the dataset and run `{command('site')}`.")
+    return DamagedError(f"{problem}; delete the dataset and run `{command('site')}`.")
 
 
 def require_number(what: str, values: Sized, expected: int) -> None:

@@ -208,14 +208,13 @@ class ArticleFigures:
         self.cover_name = name
         return ""
 
-    def claim_fails(
-        self, place: str, sentence: str, condition: str, values: dict[str, object]
-    ) -> str:
-        """What `{% claim %}` calls where the data do not bear out a sentence; see `claims.failure`.
+    def claim_fails(self, *about: object) -> str:
+        """What `{% claim %}` calls where the data do not bear out a sentence.
 
-        returns: ""
+        about: as of `claims.failure`; returns: ""
         """
-        self.failed.append(claims.failure(place, sentence, condition, values))
+        if (sentence := claims.failure(*about)) not in self.failed:
+            self.failed.append(sentence)
         return ""
 
     def live(self, text: str) -> Markup:

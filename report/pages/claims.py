@@ -8,13 +8,15 @@
 
 Where the condition does not hold, the words after `{% else %}` stand in the article. If there are
 none, the article is not written, and the error names the sentence and the numbers; `why` names all
-such sentences. All numbers in a claim come from the data: none is typed, in digits or as a word.
+such sentences. A condition that cannot be computed, as where the data have no such head, does not
+hold. All numbers in a claim come from the data: none is typed, in digits or as a word.
 """
 
 import re
 from collections.abc import Iterator
 
-from jinja2 import nodes
+from jinja2 import UndefinedError, nodes
+from jinja2.compiler import CodeGenerator
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 
@@ -57,37 +59,91 @@ class Claims(Extension):
                 "{{ find.count(…) }}, or leave it out.",
                 line,
             )
+        claim = nodes.If(condition, body, [], otherwise).set_lineno(line, override=True)
         if not _sentence(otherwise):
-            call = nodes.Call(
-                nodes.Name(FAILED, "load"),
-                [
-                    nodes.Const(f"{parser.filename}, line {line}"),
-                    nodes.Const(_sentence(body)),
-                    nodes.Const(source_of(condition)),
-                    nodes.Dict([nodes.Pair(nodes.Const(w), v) for w, v in _values(condition)]),
-                ],
-                *([], None, None),
-            )
-            otherwise = [nodes.Output([call])]
-        return nodes.If(condition, body, [], otherwise).set_lineno(line, override=True)
+            about = f"{parser.filename}, line {line}", _sentence(body), source_of(condition)
+            parts = [*_values(condition)]
+            values = nodes.Dict([nodes.Pair(nodes.Const(name), part) for name, part in parts])
+            given = [*map(nodes.Const, about), values]
+            call = nodes.Call(nodes.Name(FAILED, "load"), given, [], None, None)
+            claim.else_ = [nodes.Output([call]).set_lineno(line, override=True)]
+            claim.about = claim.else_[0].about = about, parts  # read by `ThroughErrors`
+        return claim
 
 
-def failure(place: str, sentence: str, condition: str, values: dict[str, object]) -> str:
+class ThroughErrors(CodeGenerator):
+    """Code of a template that goes on after an error with what stands next, so that it comes to all
+    claims: those that cannot be tried do not hold, and what errors would have set is not known."""
+
+    def blockvisit(self, nodes, frame):
+        super().blockvisit([], frame)
+        for node in nodes:
+            self._tried(lambda node=node: super(ThroughErrors, self).blockvisit([node], frame))
+            self.writeline("except (MemoryError, RecursionError): raise")
+            self.writeline("except Exception as error:")
+            self.indent()
+            self._after(node, frame)
+            self.outdent()
+
+    def _tried(self, write):
+        self.writeline("try:")
+        self.indent()
+        write()
+        self.outdent()
+
+    def _after(self, node, frame):
+        reason = "error" if isinstance(node, nodes.If) else "None"  # of a condition
+        self.writeline(f"reason, values = {reason}, {{}}")
+        for name in node.find_all(nodes.Name) if isinstance(node, nodes.Assign) else ():
+            if name.ctx == "store":
+                self.writeline(f"{frame.symbols.ref(name.name)} = undefined(hint=str(error))")
+        if isinstance(node, nodes.CallBlock):
+            self.writeline("caller()")
+        about, parts = getattr(node, "about", (None, ()))
+        for name, part in parts:
+            self._tried(lambda name=name, part=part: self._keep(name, part, frame))
+            self.writeline(f"except Exception as error: values[{name!r}] = error")
+        if about:
+            self.writeline(f"context.resolve({FAILED!r})(*{about!r}, values, reason)")
+
+    def _keep(self, name, part, frame):
+        self.writeline(f"values[{name!r}] = ")
+        self.visit(part, frame)
+
+
+def failure(
+    place: str,
+    sentence: str,
+    condition: str,
+    values: dict[str, object],
+    error: Exception | None = None,
+) -> str:
     """What is wrong with a claim that does not hold, in words.
 
     place: file and line; sentence: its words, with "…" for what is computed
-    condition: as it is written; values: what each part of the condition is
+    condition: as it is written; values: what each part of the condition is, or the error that it
+        raised; error: what the condition raised
     """
-    where = ", ".join(f"{name} is {_value(value)}" for name, value in values.items())
+    where = ", ".join(f"{name} {_value(value)}" for name, value in values.items())
+    reason = "" if error is None else f", which cannot be computed ({_words(error)})"
     return (
-        f"{place}: this does not hold: {quoted(sentence)}. It needs {condition}"
+        f"{place}: this does not hold: {quoted(sentence)}. It needs {condition}{reason}"
         f"{f', and {where}' if where else ''}. Change the sentence, or say after {{% else %}} "
         "what holds instead."
     )
 
 
 def _value(value):
-    return f"{value:.3g}" if isinstance(value, float) else shortened(str(value), 80)
+    if isinstance(value, float):
+        return f"is {value:.3g}" if value == value else "is no number"
+    try:
+        return "is not known" if isinstance(value, Exception) else f"is {shortened(str(value), 80)}"
+    except UndefinedError:
+        return "is not known"
+
+
+def _words(error):
+    return shortened(" ".join(str(error).split()).rstrip("."), 160) or type(error).__name__
 
 
 def _pieces(body) -> Iterator[nodes.Node]:
@@ -148,6 +204,12 @@ SIGNS = {
 }
 
 
+PRODUCTS = nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod
+RANKS = (nodes.Or, nodes.And, nodes.Not, nodes.Compare, (nodes.Add, nodes.Sub), PRODUCTS)
+RANKS += (nodes.UnaryExpr, nodes.Pow, (nodes.Filter, nodes.Test), nodes.Expr)
+"""Classes of expressions, from what binds least to what binds most."""
+
+
 def source_of(node: nodes.Node) -> str:
     """An expression of a template as it might be written there."""
     match node:
@@ -156,23 +218,44 @@ def source_of(node: nodes.Node) -> str:
         case nodes.Const():
             return repr(node.value)
         case nodes.Getattr():
-            return f"{source_of(node.node)}.{node.attr}"
+            return f"{_within(node, node.node)}.{node.attr}"
         case nodes.Getitem():
-            return f"{source_of(node.node)}[{source_of(node.arg)}]"
+            arg = source_of(node.arg)
+            arg = arg[1:-1] if isinstance(node.arg, nodes.Tuple) else arg
+            return f"{_within(node, node.node)}[{arg}]"
+        case nodes.Slice():
+            ends = (node.start, node.stop, node.step)
+            return ":".join(source_of(end) if end else "" for end in ends).removesuffix(":")
         case nodes.Tuple() | nodes.List():
-            return ", ".join(map(source_of, node.items))
+            items = ", ".join(map(source_of, node.items))
+            return f"[{items}]" if isinstance(node, nodes.List) else f"({items})"
         case nodes.Call():
-            named = [f"{pair.key}={source_of(pair.value)}" for pair in node.kwargs]
-            return f"{source_of(node.node)}({', '.join([*map(source_of, node.args), *named])})"
-        case nodes.Filter():
-            return f"{source_of(node.node)} | {node.name}"
-        case nodes.Test():
-            return f"{source_of(node.node)} is {node.name}"
+            return f"{_within(node, node.node)}({_given(node)})"
+        case nodes.Filter() | nodes.Test():
+            sign, given = "|" if isinstance(node, nodes.Filter) else "is", _given(node)
+            return f"{_within(node, node.node)} {sign} {node.name}{given and f'({given})'}"
         case nodes.Compare():
-            rest = (f" {SIGNS.get(each.op, each.op)} {source_of(each.expr)}" for each in node.ops)
-            return source_of(node.expr) + "".join(rest)
+            operands = [node.expr, *(each.expr for each in node.ops)]
+            first, *others = (_within(node, each, same=False) for each in operands)
+            signs = (SIGNS.get(each.op, each.op) for each in node.ops)
+            return " ".join([first, *map(" ".join, zip(signs, others, strict=True))])
         case nodes.BinExpr():
-            return f"{source_of(node.left)} {node.operator} {source_of(node.right)}"
+            left, right = _within(node, node.left), _within(node, node.right, same=False)
+            return f"{left} {node.operator} {right}"
         case nodes.UnaryExpr():
-            return f"{node.operator} {source_of(node.node)}"
+            sign = "not " if node.operator == "not" else node.operator
+            return sign + _within(node, node.node)
     return "…"
+
+
+def _within(outer, node, same=True):
+    """A part of an expression, in brackets where it binds less, or, unless `same`, as much."""
+    rank, least = (
+        next(n for n, of in enumerate(RANKS) if isinstance(each, of)) for each in (node, outer)
+    )
+    return source_of(node) if rank >= least + (not same) else f"({source_of(node)})"
+
+
+def _given(call):
+    named = [f"{pair.key}={source_of(pair.value)}" for pair in call.kwargs]
+    return ", ".join([*map(source_of, call.args), *named])

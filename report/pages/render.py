@@ -13,6 +13,7 @@ sheet (`web/page/sidenotes.css`) shows beside the sentence, in wide windows only
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from report import files
@@ -20,7 +21,7 @@ from report.authored import guard
 from report.authored.boundary import authored
 from report.datasets import store
 from report.datasets.read.study import StudyData
-from report.errors import ReportError
+from report.errors import DamagedError, ReportError
 from report.figures.build import defaults, still, vega
 from report.figures.build.find import own_file
 from report.figures.build.still import (
@@ -33,6 +34,7 @@ from report.figures.build.still import (
 from report.kinds import folders
 from report.pages import filters, sentences
 from report.pages.article import BYLINE_HERE, ArticleFigures, figure_for, no_cover, partial
+from report.pages.claims import ThroughErrors
 from report.pages.drawn import Drawn, stamps
 from report.pages.new import as_measured
 from report.pages.page import Page
@@ -121,8 +123,7 @@ def render_article(
     study = as_measured(study, names_of(data))
     beside = bool(study.front_matter.beside)
     context = dict(cache.get(("context", beside), [data], lambda: _context(study, data)))
-    counting = ArticleFigures(study, data)
-    _render(study, counting, context)
+    counting = _counted(study, data, context)
     if failed := counting.failed:
         more = f" {len(failed) - 1} more do not hold; `why` names them." if failed[1:] else ""
         raise ReportError(failed[0] + more)
@@ -160,9 +161,27 @@ def failing(study: Study, data: StudyData) -> list[str]:
     data: as for `render_article`
     """
     study = as_measured(study, names_of(data))
+    return _counted(study, data, _context(study, data)).failed
+
+
+def _counted(study, data, context):
+    """The figures of an article, counted, and the claims that do not hold.
+
+    raises: ReportError of an error that no claim is to blame for: what is not there, as a head that
+        finds something, may be what a claim before or after it says is there
+    """
     counting = ArticleFigures(study, data)
-    _render(study, counting, _context(study, data))
-    return counting.failed
+    try:
+        _render(study, counting, context)
+    except ReportError as error:
+        counting = ArticleFigures(study, data)
+        cause = error.__cause__
+        if isinstance(cause, Exception) and not isinstance(cause, DamagedError):  # nor a limit
+            with suppress(ReportError):
+                _render(study, counting, context, through_errors=True)
+        if not counting.failed:
+            raise
+    return counting
 
 
 def names_of(data: StudyData) -> list[str]:
@@ -320,8 +339,10 @@ def _page(study, article, cover, minutes):
     )
 
 
-def _render(study, article, context):
+def _render(study, article, context, through_errors=False):
     jinja = environment(study.template.parent, publication_of(study.template) / "templates")
+    if through_errors:
+        jinja.code_generator_class = ThroughErrors
     jinja.globals |= article.functions
     name = str(study.prose or study.template)
     code = jinja.compile(study.body, name, name)

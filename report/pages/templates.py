@@ -32,8 +32,8 @@ from report.pages.filters import layers
 from report.text import shortened
 
 CODES = {}
-"""(text, name, file name, raw) of a template -> its code, for this process: every article has an
-environment of its own and is rendered twice, and all of them use the same partials."""
+"""(text, name, file name, raw, generator) of a template -> its code, for this process: an article
+has an environment of its own and is rendered twice, and all of them use the same partials."""
 
 
 class _Template(Template):
@@ -48,7 +48,7 @@ class _Environment(Environment):
     template_class = _Template
 
     def compile(self, source, name=None, filename=None, raw=False, defer_init=False):
-        key = (source, name, filename, raw)
+        key = (source, name, filename, raw, self.code_generator_class)
         if key not in CODES:
             with authored(filename or name):
                 CODES[key] = super().compile(source, name, filename, raw, defer_init)

@@ -1,26 +1,37 @@
 """Claims: a sentence is published only where the data bear it out, and has no number of its own."""
 
-import pytest
+from dataclasses import replace
 
+import pytest
+from jinja2 import Environment
+
+from report.datasets.read.study import open_study
 from report.errors import ReportError
-from report.pages.claims import failure
+from report.pages.claims import ThroughErrors, failure, source_of
 from report.pages.new import stands_in
 from report.pages.render import failing, names_of
 from report.pages.templates import environment
 from report.study.study import read_study
-from tests import rendered
-from tests.figures import hand_made
+from tests import made_answers, made_conditions, rendered
+from tests.commands import ROOT
+from tests.figures import hand_made, hand_sweep, hand_table
 
 
-def render(tmp_path, text, **values):
+def render(tmp_path, text, through_errors=False, **values):
+    """What a template becomes; or, through its errors, its claims that do not hold."""
     path = tmp_path / "article.md.j2"
     path.write_text("First line.\n" + text, "utf-8")
-    template = environment(tmp_path).get_template(path.name)
+    jinja, failed = environment(tmp_path), []
+    if through_errors:
+        jinja.code_generator_class = ThroughErrors
 
     def claim_fails(*about):
-        raise ReportError(failure(*about))
+        failed.append(failure(*about))
+        if not through_errors:
+            raise ReportError(failed[0])
 
-    return template.render(claim_fails=claim_fails, **values).removeprefix("First line.\n")
+    text = jinja.get_template(path.name).render(claim_fails=claim_fails, **values)
+    return failed if through_errors else text.removeprefix("First line.\n")
 
 
 def test_a_claim_that_holds_is_its_sentence(tmp_path):
@@ -98,6 +109,48 @@ def test_a_claim_that_is_not_whole_is_refused(tmp_path, text):
         render(tmp_path, text, n=7)
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("{% set a = none_of[3].b %}{% claim a > 2 %}A.{% endclaim %}", ["element 3", "a is not"]),
+        ("{% claim n / 0 > 2 %}A.{% endclaim %}", ["division by zero", "n is 7"]),
+        ("{% claim n > 9 and m.o > 1 %}A.{% endclaim %}", ["m.o > 1, and n is 7, m.o is not"]),
+        ("{% claim n > nothing %}A.{% endclaim %}", ["n is 7, nothing is None"]),
+        ("{% claim n > nan %}A.{% endclaim %}", ["n > nan, and n is 7, nan is no number"]),
+        (
+            "{% set n = 99 %}{% set n = m.o.p %}{% claim n > 9 %}A.{% endclaim %}",
+            ["n is not known"],
+        ),
+        ("{% if n %}{{ m.o.p }}{% claim n > 9 %}A.{% endclaim %}{% endif %}", ["n is 7"]),
+        (
+            "{% macro box(x) %}{{ caller() }}{% endmacro %}{% call box(m.o.p) %}"
+            "{% claim n > 9 %}A.{% endclaim %}{% endcall %}",
+            ["n is 7"],
+        ),
+    ],
+)
+def test_a_claim_that_cannot_be_computed_does_not_hold(tmp_path, text, parts):
+    """…nor does an error before it keep it from being tried."""
+    values = {"n": 7, "m": {}, "none_of": [], "nothing": None, "nan": float("nan")}
+    (sentence,) = render(tmp_path, text, through_errors=True, **values)
+    for part in ("article.md.j2, line 2", "does not hold: 'A.'", *parts):
+        assert part in sentence
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "(a + b) * c - (d - e) / 2 ** f",
+        "(a - b) | abs < c / 10 and not (d or e.f[-1])",
+        "(a | selectattr('b', 'lt', 0.8) | list)[0].c > d[1:] | sum",
+        "a[b, c] in [d, (1, 'x')] or (e < f) == g(h, i=-j) is none",
+    ],
+)
+def test_a_condition_is_quoted_as_it_is_written(written):
+    (output,) = Environment().parse(f"{{{{ {written} }}}}").body
+    assert source_of(output.nodes[0]) == written
+
+
 HEADER = """---
 title: Heads
 date: 2026-01-02
@@ -167,3 +220,47 @@ def test_of_what_an_article_is_not_about_it_has_the_words_of_its_kind(
     assert ("What do the attention heads of" in text) != own
     assert bool(stands_in(study, names_of(data))) != own
     assert "\n# Heads\n" in text
+
+
+def of_fillers(folder):
+    models = [{"name": name, "layers": 6, "heads": 9} for name in ("one", "two", "three")]
+    called = {"random": ("random", "Random tokens")}
+    conditions = ("none", "filler", "sentence", "random", "newline", "front")
+    data = made_conditions.study(folder, models, conditions=conditions, called=called)
+    answers = made_answers.write(folder / "answers", signs=(-1, -1))
+    return open_study([model.path for model in data.models], apart=[answers])
+
+
+OTHER_DATA = {
+    "attention-focus-plots": lambda folder: hand_made.several(folder, ("rotary", "alibi_bias")),
+    "filler-tokens": of_fillers,
+    "how-heads-form": hand_sweep.study,
+    "reading-a-table": hand_table.study,
+    "who-gets-the-drink": None,
+}
+"""Article that ships -> a function from a folder to data of its kind, of numbers at random."""
+
+
+@pytest.mark.parametrize("name", OTHER_DATA)
+def test_what_articles_say_fails_where_the_data_are_others(name, tmp_path, monkeypatch, request):
+    rendered.words_only(monkeypatch)
+    make = OTHER_DATA[name]
+    data = make(tmp_path / "data") if make else request.getfixturevalue("prediction")
+    template = ROOT / "templates" / "articles" / f"{name}.md.j2"
+    study = read_study(template)
+    assert stands_in(study, names_of(data))
+    study = replace(study, front_matter=study.front_matter.model_copy(update={"about": []}))
+    failed = failing(study, data)
+    assert all(sentence.startswith(f"{template}, line ") for sentence in failed)
+    assert len({sentence for sentence in failed if "cannot be computed" not in sentence}) >= 5
+    with pytest.raises(ReportError) as caught:
+        rendered.text_of(study, data, tmp_path)
+    assert str(caught.value).startswith(failed[0])
+    assert not (tmp_path / "site_src").exists()
+
+
+def test_damaged_data_are_said_to_be_damaged_not_a_claim_to_be_wrong(article):
+    study, data = article(body=BODY.replace("data.layers ==", 'find.count("itself", 0.5) =='))
+    (data.path / "heads" / "itself.json").write_text("{}", "utf-8")
+    with pytest.raises(ReportError, match=r"itself.json: is not the file that was measured"):
+        failing(study, data)
