@@ -54,6 +54,16 @@ def test_rotation_by_a_quarter_turn_by_hand():
     assert decomposition.rotary_position(factors).tolist() == [[[0.0, -2.0], [-2.0, 0.0]]]
 
 
+def test_terms_of_added_positions_by_hand():
+    """The query is 2 and 1 of its position, the key 3 and 7; the query's part is named first."""
+    query, key, query_place, key_place = (torch.tensor([[[n]]]) for n in (3.0, 10.0, 1.0, 7.0))
+    places = {"query_place": query_place, "key_place": key_place, "mixed": True}
+    factors = Factors(query, key, None, None, None, 0.5, **places)
+    terms = {term.name: term.values.item() for term in decomposition.terms(factors)}
+    assert list(terms) == list(decomposition.PLACED)
+    assert list(terms.values()) == [3.0, 7.0, 1.5, 3.5]
+
+
 @pytest.mark.parametrize(
     ("per", "values", "expected"),
     [
