@@ -8,6 +8,7 @@ import pytest
 
 from report.datasets import store
 from report.datasets.formats.token_classes import CLASSES
+from report.figures.parts.heads import Head
 from report.kinds.table.findings import TableFindings
 from report.study.study import read_study
 from tests import rendered
@@ -45,9 +46,9 @@ def test_hostile_cells_stay_text(page, data):
 def test_repetition_is_what_a_plain_loop_finds(data):
     find, ids = TableFindings(data), [token.id for token in data.tokens]
     names = list(CLASSES)
-    expected = {"copies": 0.0, "followers": 0.0}
-    even = {"copies": 0.0, "followers": 0.0}
-    column = {"copies": 0.0, "followers": 0.0, "whole": 0.0}
+    names_of_kinds = ("copies", "followers", "either")
+    expected, even = (dict.fromkeys(names_of_kinds, 0.0) for _ in range(2))
+    column, given = (dict.fromkeys((*names_of_kinds, "whole"), 0.0) for _ in range(2))
     probability = data.attention(1, 2).probability
     for i in data.current:
         for j in range(i + 1):
@@ -55,13 +56,22 @@ def test_repetition_is_what_a_plain_loop_finds(data):
                 "copies": j < i and ids[j] == ids[i],
                 "followers": j > 0 and ids[j - 1] == ids[i],
             }
+            kinds["either"] = kinds["copies"] or kinds["followers"]
             above = names[data.classes[i, j]] == "same_column"
             column["whole"] += above / (i + 1)
+            given["whole"] += above * probability[i, j]
             for name, is_one in kinds.items():
                 expected[name] += probability[i, j] * is_one / len(data.current)
                 even[name] += is_one / (i + 1) / len(data.current)
                 column[name] += (is_one and above) / (i + 1)
-    for name in ("copies", "followers"):
+                given[name] += (is_one and above) * probability[i, j]
+    share = given["whole"] / len(data.current)
+    habit, part, repeated, chance = find._habit(Head(1, 2, share))
+    assert given[habit] == max(given["copies"], given["followers"])
+    assert part == pytest.approx(given[habit] / given["whole"])
+    assert repeated == pytest.approx(given["either"] / given["whole"])
+    assert chance == pytest.approx(column["either"] / column["whole"])
+    for name in names_of_kinds:
         assert find.repetition[name][1, 2] == pytest.approx(expected[name])
         assert find.even_repetition[name] == pytest.approx(even[name])
         assert find.even_part(name) == pytest.approx(column[name] / column["whole"])
@@ -112,4 +122,6 @@ def test_numbers_of_classes_are_those_of_the_files(data):
     assert find.mean("delimiter") == pytest.approx(given_mean)
     assert find.even("delimiter") == pytest.approx(even_mean)
     assert find.times("delimiter") == pytest.approx(given_mean / even_mean)
+    assert find.all_times("delimiter")[0] == find.times("delimiter")
+    assert len(find.all_times("delimiter")) == len(data.renderings)
     assert find.strongest("delimiter").value == pytest.approx(max(p for p, _ in here))

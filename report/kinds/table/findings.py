@@ -26,10 +26,11 @@ class RepetitionFindings:
         """What every head gives to repetitions, mean over the tokens of cells with a cell above.
 
         returns: float [layer, head] by name. copies: what goes to earlier tokens that equal the
-            current one. followers: what goes to tokens just after such a copy.
-            same_column_copies, same_column_followers: the part in the same column above
+            current one. followers: what goes to tokens just after such a copy. either: what goes
+            to both. same_column_copies, same_column_followers, same_column_either: the part in the
+            same column above
         """
-        names = ("copies", "followers")
+        names = ("copies", "followers", "either")
         shape = self.data.layers, self.data.heads
         found = {name: np.zeros(shape) for each in names for name in (each, f"same_column_{each}")}
         for at in np.ndindex(*shape):
@@ -43,7 +44,7 @@ class RepetitionFindings:
 
     @functools.cached_property
     def even_repetition(self) -> dict[str, float]:
-        """What uniform attention would give to copies and followers: dict of float."""
+        """What uniform attention would give to copies, followers and either: dict of float."""
         seen = self.data.visible(0, 0).mask()[self.data.current]
         return {
             name: float(((member & seen).sum(1) / seen.sum(1)).mean())
@@ -51,8 +52,8 @@ class RepetitionFindings:
         }
 
     def even_part(self, kind: str) -> float:
-        """The part of what uniform attention gives to the same column above that goes to copies or
-        followers; 0 if there is nothing above."""
+        """The part of what uniform attention gives to the same column above that goes to "copies",
+        "followers" or "either"; 0 if there is nothing above."""
         seen = self.data.visible(0, 0).mask()[self.data.current]
         even = seen / seen.sum(1, keepdims=True)
         whole = (even * self._above).sum()
@@ -64,7 +65,8 @@ class RepetitionFindings:
 
     @functools.cached_property
     def _repeated(self):
-        """Copies of the current token before it, and the tokens after them: bool [current, T]."""
+        """Copies of the current token before it, the tokens after them, and both: bool
+        [current, T]."""
         ids = np.array([token.id for token in self.data.tokens])
         places = np.arange(len(ids))
         copies = (ids[:, None] == ids) & (places < places[:, None])
@@ -72,7 +74,8 @@ class RepetitionFindings:
         followers[:, 1:] = copies[:, :-1]
         followers &= places <= places[:, None]
         current = self.data.current
-        return {"copies": copies[current], "followers": followers[current]}
+        found = {"copies": copies, "followers": followers, "either": copies | followers}
+        return {name: member[current] for name, member in found.items()}
 
     @functools.cached_property
     def _above(self):
@@ -132,15 +135,17 @@ class Reader:
     """"copies" or "followers", whichever has more of that."""
     part: float
     """The fraction of its value that goes to this habit."""
-    even_part: float
+    repeated: float
+    """The fraction that goes to either."""
+    even_repeated: float
     """The same fraction of uniform attention."""
     columns: list[Column | None]
     """One entry a column of the table; None if no token of it is measured."""
 
     @property
     def explained(self) -> bool:
-        """Whether the habit makes up most of the value, and not by chance."""
-        return self.part > 0.5 and self.part >= BEYOND * self.even_part
+        """Whether repetition makes up most of the value, and not by chance."""
+        return self.repeated > 0.5 and self.repeated >= BEYOND * self.even_repeated
 
 
 class TableFindings(RepetitionFindings):
@@ -179,26 +184,18 @@ class TableFindings(RepetitionFindings):
         given = self.given(target, head, rendering) if head else self.mean(target, rendering)
         return given / even if even else 0.0
 
+    def all_times(self, target: str) -> list[float]:
+        """`times` in every rendering: list of float."""
+        return [self.times(target, name) for name in self.data.renderings]
+
     def strongest(self, target: str, rendering: str | None = None) -> Head:
         """The `Head` that gives most to a class."""
         return largest(self.shares(target, rendering))
-
-    def layer_means(self, target: str, rendering: str | None = None) -> list[float]:
-        """Mean over the heads of each layer, list of float."""
-        return self.shares(target, rendering).mean(1).tolist()
-
-    def peak(self, target: str, rendering: str | None = None) -> int:
-        """The layer whose heads give most to a class, on average."""
-        return int(np.argmax(self.layer_means(target, rendering)))
 
     def prefers(self, target: str, rendering: str | None = None) -> np.ndarray:
         """Heads that give a class at least `BEYOND` times uniform attention: bool [layer, head]."""
         even = self.even(target, rendering)
         return self.shares(target, rendering) >= BEYOND * even if even else self._none
-
-    def layers_of(self, target: str, rendering: str | None = None) -> list[int]:
-        """The layers that have a head which prefers a class."""
-        return self.prefers(target, rendering).any(1).nonzero()[0].tolist()
 
     def readers(self, target: str = "same_column") -> list[Head]:
         """Heads that prefer a class in every rendering: list of `Head`, largest value first."""
@@ -234,10 +231,6 @@ class TableFindings(RepetitionFindings):
             return Head(*at, float(self.shares("same_column")[at]))
         return self.strongest("same_column")
 
-    def explained_by(self, habit: str) -> int:
-        """How many of `reading` a habit explains."""
-        return sum(each.explained and each.habit == habit for each in self.reading)
-
     @functools.cached_property
     def ranked(self) -> list[str]:
         """Classes of the first rendering by `times`, largest first; those without tokens left
@@ -247,10 +240,11 @@ class TableFindings(RepetitionFindings):
 
     def _habit(self, head):
         at = head.layer, head.head
-        kinds = ("copies", "followers")
-        parts = {kind: self.repetition[f"same_column_{kind}"][at] for kind in kinds}
-        kind = max(parts, key=parts.get)
-        return kind, float(parts[kind] / head.value), self.even_part(kind)
+        kinds = ("copies", "followers", "either")
+        *parts, either = (self.repetition[f"same_column_{kind}"][at] for kind in kinds)
+        kind = kinds[int(np.argmax(parts))]
+        found = float(max(parts) / head.value), float(either / head.value)
+        return kind, *found, self.even_part("either")
 
     def columns(self, head: Head) -> list[Column | None]:
         """What a head gives to the same column above, column by column.
