@@ -117,9 +117,7 @@ def number(value: float) -> str:
     if abs(value) < SMALLEST / 2:
         return "nearly 0"
     if 0.95 <= abs(value) < 1 - ROUNDING:
-        text = next(
-            (decimal for n in (2, 3, 4) if abs(float(decimal := f"{value:.{n}f}")) < 1), None
-        )
+        text = next((decimal for n in (2, 3) if abs(float(decimal := f"{value:.{n}f}")) < 1), None)
         return (text or f"nearly {value:.0f}").replace("-", "−")
     exponent = int(f"{value:.1e}".partition("e")[2])  # of the rounded value: 0.0996 is 0.10
     return f"{value:,.{min(4, max(0, 1 - exponent))}f}".replace("-", "−")

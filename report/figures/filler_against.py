@@ -1,14 +1,15 @@
 """Does it matter what an addition to the prompt says? One against another."""
 
+import math
+
 from report.datasets.formats.conditions import called
 from report.figures.parts import choices, one_row, received, received_numbers, score_terms
 from report.figures.parts.received import Panels
-from report.text import number
 
 
 def title(data: Panels) -> str:
     first, second = data.lines.values()
-    return f"{first} vs {received.lower(second)}"
+    return f"{first[:1].upper()}{first[1:]} vs {received.lower(second)}"
 
 
 def caption(data: Panels) -> str:
@@ -70,8 +71,8 @@ def seen(data: Panels, **state: str) -> str:
 
 
 def _as_exact(values):
-    """Numbers in words, all with as many decimals as the one that needs most."""
-    digits = max(len(number(value).partition(".")[2]) for value in values)
+    """Ratios in words, the smallest with two significant digits, all with as many decimals."""
+    digits = max(0, 1 - math.floor(math.log10(min(values))))
     return [f"{value:,.{digits}f}" for value in values]
 
 

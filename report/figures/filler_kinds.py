@@ -42,8 +42,8 @@ def caption(data: ConditionsData) -> str:
         "A point is a condition in one layer. It is the mean over all heads, and over the current "
         f"tokens after the {data.noun}.{bars} What moves is the total variation of the pattern on "
         "the "
-        "other tokens, scaled to sum to 1. What λ does not explain is the length of the error of "
-        "“λ times the old output, plus what the added tokens bring”, as a share of the output’s. "
+        "other tokens, scaled to sum to 1. Unexplained is what “the old output, scaled down, plus "
+        "what the added tokens bring” leaves open of the output, by length. "
         "All panels have one scale."
     )
 

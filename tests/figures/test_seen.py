@@ -340,6 +340,7 @@ def test_prompts_that_differ_in_no_addition_are_not_said_to_have_one(counted):
 
 def test_numbers_of_one_row_have_the_same_decimals():
     assert filler_against._as_exact([1.027, 1.581, 0.728]) == ["1.03", "1.58", "0.73"]
+    assert filler_against._as_exact([0.9998, 1.1977, 0.7633]) == ["1.00", "1.20", "0.76"]
     assert filler_against._as_exact([1.027, 1.581]) == ["1.0", "1.6"]
 
 

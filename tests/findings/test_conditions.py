@@ -3,7 +3,6 @@
 import json
 import math
 import statistics
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -199,17 +198,33 @@ def test_peaks_are_over_positions_that_all_prompts_have(data, find, condition, r
     where = int(text.positions[found.position]) if cut else found.position
     assert found.token == text.tokens[where]
     assert found.inside == (where in text.new)
-    for position, value in kept.items():
-        assert find.at(*place, condition, position, cut, reduction) == pytest.approx(value)
-    assert find.at(*place, condition, max(kept) + 1, cut, reduction) is None
-    assert find.at(*place, condition, 10_000, cut, reduction) is None
+    if (cut, reduction) == (False, "mean"):
+        assert find.peaks([place, (0, 0, 0)], condition)[0] == found
 
 
-def test_the_condition_with_the_highest_peak_in_a_head(find, monkeypatch):
-    tops = {"filler": 0.2, "sentence": 0.3}
-    monkeypatch.setattr(find, "peak", lambda *place: SimpleNamespace(value=tops[place[-1]]))
-    assert find.highest((0, 0, 0), ("filler", "sentence", "unknown")) == "sentence"
-    assert find.highest((0, 0, 98), ("filler", "sentence")) == "filler"
+def test_weights_with_a_filler_are_compared_with_those_without(data, find):
+    places = [(0, 0, 1), (1, 1, 4)]
+    kept, weights, gaining = [], [], 0
+    for place in places:
+        text = data.models[place[0]].condition("filler")
+        without, there = (line(data, *place, name) for name in ("none", "filler"))
+        pairs = [(without[n], there[p]) for n, p in enumerate(text.positions) if p >= 0]
+        kept.append(sum(after for _, after in pairs) / sum(before for before, _ in pairs))
+        weights.append(statistics.mean(there[p] for p in text.new))
+        shared = data.models[place[0]].condition("none").counts == data.models[place[0]].prompts
+        gaining += sum(
+            there[p] > without[n] for n, p in enumerate(text.positions) if p >= 0 and shared[n]
+        )
+    assert find.kept(places, "filler") == pytest.approx(kept)
+    assert find.weights(places, "filler") == pytest.approx(weights)
+    assert find.gaining(places, "filler") == gaining > 0
+
+
+def test_fillers_are_sorted_by_what_they_take(find):
+    for model, names in enumerate(find.by_share(1)):
+        taken = [find.layer(model, 1, "taken", name).value for name in names]
+        assert sorted(names) == sorted(find.kinds)
+        assert taken == sorted(taken)
 
 
 def test_merges_over_a_boundary_are_counted(find, tmp_path):

@@ -160,12 +160,12 @@ class ModelAnswers(ModelData):
     def _of(self, kind, values):
         return values if kind is None else values[self.kinds == kind]
 
-    def correlation(self) -> Interval:
+    def correlation(self, kind: str | None = None) -> Interval:
         """Of the attended cell: rank correlation of what the answer gives to the filler with how
-        much more probable the filler makes it, over questions."""
+        much more probable the filler makes it, over questions of a kind or all."""
         cell = self.attended
-        share = self.values("share", cell.name, cell.tokens)
-        more = self.differences("log_probability", cell.name, cell.tokens)
+        share = self._of(kind, self.values("share", cell.name, cell.tokens))
+        more = self._of(kind, self.differences("log_probability", cell.name, cell.tokens))
         drawn = rank_correlations(share, more, _picks(len(share)))
         return Interval(rank_correlation(share, more), *_ends(drawn))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from report.datasets.formats.conditions import MEASURES
 from report.errors import ReportError
-from report.figures.parts import answered, received
+from report.figures.parts import answered, received, received_numbers
 from report.figures.parts.heads import Head
 from report.kinds.conditions.answers import Cell, Interval, ModelAnswers
 from report.kinds.conditions.data import ConditionsData
@@ -41,6 +41,19 @@ class Difference:
     def harms(self) -> bool:
         """Whether it lies below."""
         return self.interval.high < 0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Questions of a kind, in the attended cell of a model."""
+
+    name: str
+    share: float
+    """What their answers give to the filler, mean."""
+    gain: float
+    """How much more probable the filler makes the right answer, mean, in nats."""
+    correlation: Interval
+    """Of both, over the questions."""
 
 
 class AnswerFindings:
@@ -75,6 +88,19 @@ class AnswerFindings:
                 measure,
             )
             for cell in one.cells
+        ]
+
+    def by_kind(self, one: ModelAnswers) -> list[Kind]:
+        """Each `Kind` of questions, in order; what answers give to a filler must be measured."""
+        at = one.attended.name, one.attended.tokens
+        return [
+            Kind(
+                kind,
+                one.mean("share", *at, kind).value,
+                one.difference("log_probability", *at, kind).value,
+                one.correlation(kind),
+            )
+            for kind in dict.fromkeys(one.kinds.tolist())
         ]
 
 
@@ -118,20 +144,32 @@ class LineFindings:
         place = int(text.positions[position]) if cut else position
         return Peak(position, text.tokens[place], float(values[position]), place in text.new)
 
-    def at(
-        self,
-        model: int,
-        layer: int,
-        head: int,
-        condition: str,
-        position: int,
-        cut: bool = False,
-        reduction: str = "mean",
-    ) -> float | None:
-        """The value of a line at a position, from 0; None where it has none."""
-        values = self._line(model, layer, head, condition, cut, reduction)[1]
-        known = position < len(values) and np.isfinite(values[position])
-        return float(values[position]) if known else None
+    def peaks(self, places: "list[Place]", condition: str) -> list[Peak]:
+        """The `peak` of each head."""
+        return [self.peak(*place, condition) for place in places]
+
+    def weights(self, places: "list[Place]", condition: str) -> list[float]:
+        """Of each head, the mean weight of the positions that a condition adds."""
+        heads = [received.Place(self.data.models[model], *at) for model, *at in places]
+        return [received_numbers.inside(head, condition, "mean") for head in heads]
+
+    def kept(self, places: "list[Place]", condition: str) -> list[float]:
+        """Of each head, the weight under a condition of the positions that the first one has too,
+        as a fraction of their weight under the first."""
+        names = [self.data.models[0].conditions[0].name, condition]
+        panels = received.panels(self.data.models, places, names)
+        lines = received.styled(panels, received.BLUE, received.RED)
+        return [received_numbers.weight_ratio(each, lines, "mean") for each in panels.places]
+
+    def gaining(self, places: "list[Place]", condition: str) -> int:
+        """In how many places of these heads a position that all prompts have gets more under a
+        condition than under the first one."""
+        first, count = self.data.models[0].conditions[0].name, 0
+        for place in places:
+            lines = (self._line(*place, name, True, "mean")[1] for name in (first, condition))
+            before, after = lines
+            count += int((after > before).sum())  # NaN is not
+        return count
 
     def _line(self, model, layer, head, condition, cut, reduction):
         known = self.data.models[model]
@@ -415,17 +453,13 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         ]
         return float(np.ptp(values, 0).max())
 
-    def highest(self, place: Place, conditions: list[str]) -> str:
-        """The condition with the highest peak in a head, of those that were measured; the first of
-        them if the head was not.
+    def by_share(self, layer: int) -> list[list[str]]:
+        """Of each model, the names of `kinds` by what they take in a layer, least first."""
 
-        place: (model, layer, head)
-        """
-        names = [text.name for text in self.data.models[0].conditions]
-        known = [each for each in conditions if each in names]
-        if not self.there([place]):
-            return known[0]
-        return max(known, key=lambda condition: self.peak(*place, condition).value)
+        def taken(model):
+            return lambda name: self.layer(model, layer, "taken", name).value
+
+        return [sorted(self.kinds, key=taken(n)) for n in range(len(self.data.models))]
 
 
 NAMES = {"data": ConditionsData, "find": Findings, "prompts": None}

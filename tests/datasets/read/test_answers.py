@@ -1,5 +1,7 @@
 """Paired differences, their intervals and correlations, against plain loops; damaged files."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from report.kinds.conditions.answers import (
     rank_correlation,
     rank_correlations,
 )
+from report.kinds.conditions.findings import Findings
 from tests import made_answers
 
 
@@ -87,6 +90,16 @@ def test_what_the_filler_takes_is_read_with_what_it_changes(model):
     found = model.correlation()
     assert found.low > 0.5, "made so that both rise together"
     assert found.low < found.value <= found.high
+    for kind in Findings(SimpleNamespace(answers=[model])).by_kind(model):
+        of_kind = model.kinds == kind.name
+        share, more = (
+            model.values("share", "filler", 55),
+            model.differences("log_probability", "filler", 55),
+        )
+        assert kind.share == pytest.approx(share[of_kind].mean())
+        assert kind.gain == pytest.approx(more[of_kind].mean())
+        ranks = [v[of_kind].argsort().argsort() for v in (share, more)]
+        assert kind.correlation.value == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=0.05)
 
 
 def test_labels_are_those_of_the_article(tmp_path):
