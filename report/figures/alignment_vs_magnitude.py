@@ -1,4 +1,4 @@
-"""Do heads that add much add something new? Orientation against strength of every update."""
+"""Do heads that add much add something new? Orientation against magnitude of every update."""
 
 import altair
 import numpy as np
@@ -23,8 +23,7 @@ def title(data: PassageData) -> str:
 def caption(data: PassageData) -> str:
     return (
         "A point is one token in one head: orientation from left to right, magnitude upwards.\n"
-        f"{updates.explained(data)}\nImpact orientation is the orientation of an update, impact "
-        "strength its magnitude. Colour and shape say what the head looks at most from that "
+        f"{updates.explained(data)}\nColour and shape say what the head looks at most from that "
         f"token.\n{updates.without_first(data)}"
     )
 

@@ -18,9 +18,8 @@ def title(data: PassageData) -> str:
 def caption(data: PassageData) -> str:
     return (
         "A row is a head: which way its updates point. Right of 0 they strengthen what is there, "
-        f"left of 0 they weaken it, at 0 they add something new.\n{updates.explained(data)}\nThe "
-        "impact is the update; "
-        f"its orientation is the cosine of the angle between u and x.{histogram.explained(data)}"
+        f"left of 0 they weaken it, at 0 they add something new.\n{updates.explained(data)}\n"
+        f"Orientation is the cosine of the angle between u and x.{histogram.explained(data)}"
     )
 
 

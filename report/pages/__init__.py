@@ -8,7 +8,7 @@ sentences.py     what there is to see at each state of a figure, in files beside
 templates.py     the language of templates, filters.py its filters, glossary.py its words
 citations.py     what an article cites, of works.py in bibliography.py: `references.bib`
 page.py          what is said of an article wherever it is listed
-lists.py         home page, archive, tags, models; feed.py, share_card.py
+lists.py         home page (with line.py), archive, tags, models; feed.py, share_card.py
 reference/       the reference of the documentation, made from the code
 gallery.py       a page of the documentation for every figure
 drawn.py         what was drawn already: `serve --watch` draws only what changed

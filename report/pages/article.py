@@ -50,6 +50,8 @@ class ArticleFigures:
         """What the article found, in a sentence or two; see `finding`."""
         self.cover_name = ""
         """The figure that stands for the article, if not that of its front matter; see `cover`."""
+        self.opens: int | None = None
+        """The token that its passage is shaded from as it opens; see `passage`."""
         self.failed: list[str] = []
         """Claims that do not hold, a sentence each."""
         self.explained: dict[str, int] = {}
@@ -236,6 +238,7 @@ class ArticleFigures:
                 f"passage(opens={opens}): the passage has the tokens 0 to {len(read.tokens) - 1}."
             )
         shaded = self.can_shade()
+        self.opens = opens if shaded else None
         about = {"tokens": read.tokens, "passage": read.passage, "shaded": shaded, "opens": opens}
         about["model"] = read.label if shaded else ""
         return self._html("_passage.html.j2", **about)

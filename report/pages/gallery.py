@@ -67,13 +67,13 @@ class Place:
 
     @property
     def picture(self) -> str:
-        """Path of its still picture without its `-light.svg`, from the root of the site."""
-        return f"figures/{self.page.name}/{self.placed.panels[0].name}"
+        """Path of its small picture without its `-light.svg`, from the root of the site."""
+        return f"figures/{self.page.name}/{self.placed.panels[0].small}"
 
     @property
     def size(self) -> tuple[int, int]:
         """Of that picture."""
-        return self.placed.panels[0].box.size
+        return self.placed.panels[0].small_size
 
     @property
     def html(self) -> Markup:

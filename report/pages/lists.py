@@ -14,6 +14,7 @@ from report.datasets import store
 from report.models.find import known
 from report.pages import filters
 from report.pages.glossary import glossary
+from report.pages.line import line_of
 from report.pages.page import Page
 from report.pages.templates import environment
 
@@ -106,6 +107,7 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
         "shared_card": _take_out_shared(models),
         "LIMITS": LIMITS,
         "pages": pages,
+        "line": line_of(pages),
         "kinds": {data.kind for data in datas},
         "tags": sorted(tags.items()),
         "models": models,

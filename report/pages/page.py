@@ -23,6 +23,9 @@ class Page:
     cover_size: tuple[int, int]
     cover_alt: str
     """What the cover shows, in words."""
+    lead: str
+    """Path, as of the cover, of a small picture of it with its axes."""
+    lead_size: tuple[int, int]
     answer: str
     """The first sentence of what the article found, for the home page; "" if it does not say."""
     figures: dict[str, tuple[int, str]]

@@ -77,6 +77,16 @@ class Panel:
     """The legend of the row of panels that it begins: dicts with label, mark, light and dark."""
 
     @property
+    def small(self) -> str:
+        """Name of the still picture that was drawn for a phone, or of the only one."""
+        return f"{self.name}-phone" if self.box.phone_size else self.name
+
+    @property
+    def small_size(self) -> tuple[int, int]:
+        """Of that picture."""
+        return self.box.phone_size or self.box.size
+
+    @property
     def dataset(self) -> str:
         """Address of its data at that state."""
         address = self.spec["usermeta"]["report"]["data"]["url"]

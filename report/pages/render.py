@@ -329,6 +329,8 @@ def _page(study, article, cover, minutes):
         cover=f"figures/{study.name}/{cover_base(cover.panels[0])}",
         cover_size=still.COVER,
         cover_alt=cover.panels[0].alt,
+        lead=f"figures/{study.name}/{cover.panels[0].small}",
+        lead_size=cover.panels[0].small_size,
         # on the home page, where the links of an article lead nowhere
         answer=re.sub(r"</?a\b[^>]*>", "", next(iter(split_sentences(article.conclusion)), "")),
         figures={

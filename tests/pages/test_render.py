@@ -308,7 +308,8 @@ def test_lists_name_every_article_once_under_each_tag(tmp_path, data):
         for name, folder in (("index", ""), *((n, n) for n in ("archive", "tags", "models")))
     }
     assert read["index"].count('href="articles/a/"') == 2  # picture, title
-    assert "figures/a/update_magnitude-cover-light.svg#only-light" in read["index"]
+    assert "figures/a/update_magnitude-phone-light.svg#only-light" in read["index"]
+    assert "figures/a/update_magnitude-cover-light.svg#only-light" in read["archive"]
     assert read["archive"].count('href="../articles/a/"') == 2
     assert "## 2026" in read["archive"]
     assert read["tags"].count("articles/a/index.md") == 2
