@@ -26,8 +26,8 @@ START, INTO, WHY, BUILD, SERVE, CHECK, REPOSITORY, BUILD_AGAIN, PUBLISH = (
     line for block in OTHERS for line in block.splitlines()
 )
 STARTED, TEXT, ASKED, MISTAKEN = blocks("tutorial", "text")
-(PASSAGE,) = blocks("tutorial", "yaml")
-FINDING, MISTAKE = blocks("tutorial", "jinja")
+PASSAGE, ABOUT = blocks("tutorial", "yaml")
+FINDING, CLAIM, MENDED, MISTAKE = blocks("tutorial", "jinja")
 
 
 @pytest.fixture
@@ -63,20 +63,28 @@ def test_it_can_be_followed(tmp_path, monkeypatch, installed, falcon_folder):
     assert run(measure, *tiny)[0] == 0
     code, said = run(measure, *tiny)
     assert (code, NOT_MEASURED["unchanged"] in said) == (0, True), said
-    with article.open("a") as file:
-        file.write(f"\n{MISTAKE}")
+    article.write_text(f"{text}\n{FINDING}\n{CLAIM}")
+    said = run(WHY, *tiny)[1]
+    assert "this does not hold: 'Every head looks mainly at the first token.'" in said
+    assert re.search(r"resting is \d+, total is \d+", said)
+    words = f"{FINDING}\n{MENDED}"
+    article.write_text(f"{text}\n{words}".replace("\n---\n", f"\n{ABOUT}---\n", 1))
+    said = run(measure.replace("measure", "render"), *tiny)[1]
+    assert "what it says is about falcon-8x8, and" in said
+    article.write_text(f"{text}\n{words}\n{MISTAKE}")
     code, said = run(BUILD, *tiny)
     assert (code, said[: len(MISTAKEN) - 1]) == (1, MISTAKEN.rstrip())
     for placeholder in PLACEHOLDERS.values():
         assert f"`{placeholder}`" in (DOCS / "tutorial.md").read_text("utf-8")
         text = text.replace(placeholder, "Ann")
-    article.write_text(f"{text}\n{FINDING}")
+    article.write_text(f"{text}\n{words}")
     assert f"{NAME} serve" == SERVE
     subprocess.run(shlex.split(REPOSITORY), check=True, capture_output=True)
     code, said = run(BUILD_AGAIN, *tiny)
     assert code == 0, said
     page = (project / "site_src" / "articles" / name / "index.md").read_text()
     assert re.search(r"^The head L\d+H\d+ looks at the first token more than", page, re.MULTILINE)
+    assert re.search(r"^Of \d+ heads, \d+ look mainly at the first token\.", page, re.MULTILINE)
     for line in (CHECK, PUBLISH):
         code, said = run(line)
         assert code == 0, said
