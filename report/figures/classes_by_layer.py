@@ -24,7 +24,7 @@ def caption(data: TableData) -> str:
         "A point is a head: what it gives to one class of targets. It gives "
         "probability, in the mean over the tokens of all cells that have a cell above. At each "
         "layer the heads are "
-        f"sorted by their value{joined}. The highest has its number above it. The dashed line is "
+        f"sorted by their value{joined}. The highest has its name above it. The dashed line is "
         "uniform attention, the class’s share of the tokens that can be seen: a class of many "
         "tokens lies high by chance alone."
     )

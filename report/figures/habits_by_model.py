@@ -26,7 +26,7 @@ def caption(data: SweepData) -> str:
     return (
         "A point is a head. At each layer the heads are sorted by their value, and a line joins "
         "the values of one rank, which its colour tells; it does not follow one head. The highest "
-        "head of a layer has its number beside it. All panels have the same scale."
+        "head of a layer has its name beside it. All panels have the same scale."
     )
 
 

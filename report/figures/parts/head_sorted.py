@@ -179,9 +179,9 @@ def _caption(data, measure):
             ", and a line joins the values of one rank from layer to layer; it does not follow one "
             "head"
         )
-    named = "The highest has its number above it."
+    named = "The highest has its name above it."
     if data.layers > rank_lines.MANY:
-        named = "At the highest peaks, the highest has its number above it."
+        named = "At the highest peaks, the highest has its name above it."
     return (
         f"A point or a cell is a head. {measure.counted}\n{updates.without_first(data)} At each "
         "layer the heads are sorted by "

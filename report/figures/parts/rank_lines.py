@@ -12,8 +12,10 @@ MANY = 16
 
 PEAKS = 5
 
-CLOSE = 26
-"""Pixels from the number of one peak to that of the next, at least."""
+CLOSE = 40
+"""Pixels from the name of one peak to that of the next, at least."""
+
+NAME = "'L' + datum.layer + 'H' + datum.head"
 
 
 def sorted_lines(
@@ -57,20 +59,21 @@ def sorted_lines(
 def _names(data, table, x, y, rank, most_layers):
     """The names of the highest heads.
 
-    Where the layers of any panel of the figure are close together, a name is the number alone. A
+    Where layers are close together, and not many, a name is the number of the head alone. A
     name stands above its point. It keeps aside from a steep line that comes down from the layer
     before or goes up to the next one, as far as the names of neighbours leave room.
     """
     value = y.shorthand.removesuffix(":Q")
     room = f"width / {data.layers}"
-    wide_enough = f"width / {most_layers} >= 68"
+    many = most_layers > MANY
+    wide_enough = "true" if many else f"width / {most_layers} >= 36"
     named = (
         table.transform_filter(f"datum.{rank} === {data.heads - 1}")
         .transform_window(
             before=f"lag({value})", after=f"lead({value})", sort=[altair.SortField("layer")]
         )
         .transform_calculate(
-            name="'head ' + datum.head",
+            name=NAME,
             short="'' + datum.head",
             left=f"datum.before - datum.{value}",
             right=f"datum.after - datum.{value}",
@@ -79,7 +82,7 @@ def _names(data, table, x, y, rank, most_layers):
             second=f"datum.layer === 1 && {wide_enough}",
         )
     )
-    if most_layers > MANY:
+    if many:
         named = _peaks(named, value, room)
     aside = (
         f"(datum.layer === 0 || datum.layer === {data.layers - 1} ? 0 : "
@@ -89,12 +92,14 @@ def _names(data, table, x, y, rank, most_layers):
         "baseline": "bottom",
         "dy": -8,
         "fontSize": theme.TICK,
-        "align": altair.ExprRef("datum.first ? 'left' : 'center'"),
+        "align": altair.ExprRef(
+            f"datum.first ? 'left' : datum.layer === {data.layers - 1} ? 'right' : 'center'"
+        ),
     }
     return [
         mark.encode(x=x, y=y, text=altair.Text(text))
         for text, wide, most, shown in (
-            ("name:N", 46, 22, wide_enough),
+            ("name:N", 34, 14, wide_enough),
             ("short:N", 16, 8, f"!({wide_enough})"),
         )
         for mark in theme.halo(
@@ -104,7 +109,7 @@ def _names(data, table, x, y, rank, most_layers):
             dx=altair.ExprRef(
                 f"{aside} * clamp(({room} - {wide} - (datum.second ? 22 : 0)) / 2, 0, {most})"
             ),
-            opacity=theme.only(f"{shown} && {room} >= {6 if most_layers > MANY else 16}"),
+            opacity=theme.only(f"{shown} && {room} >= {6 if many else 16}"),
         )
     ]
 
@@ -142,7 +147,7 @@ def told(
 
     heads: of a layer; rank, value: fields of the table; number: format of the value
     """
-    said = f"'L' + datum.layer + 'H' + datum.head + ': ' + format(datum.{value}, '{number}')"
+    said = f"{NAME} + ': ' + format(datum.{value}, '{number}')"
     if heads > 1:
         low = f"2 * datum.{rank} < {heads - 1}"
         near = f"({low} ? datum.{rank} + 1 : {heads} - datum.{rank})"
@@ -171,9 +176,7 @@ def marked_head(heads: altair.Chart, x: altair.X, y: altair.Y) -> tuple[altair.C
     ring = marking.ring(heads, here, 190, 1.8)
     name = (
         heads.transform_filter(marking.either(here))
-        .transform_calculate(
-            named="'head ' + datum.head", edge="datum.layer > 0.7 * domain('x')[1]"
-        )
+        .transform_calculate(named=NAME, edge="datum.layer > 0.7 * domain('x')[1]")
         .mark_text(
             dx=altair.ExprRef("datum.edge ? -13 : 13"),
             align=altair.ExprRef("datum.edge ? 'right' : 'left'"),
