@@ -28,8 +28,9 @@ NAMED = 10
 NOTHING = 0.01
 """An effect below this part of the largest one is called next to nothing."""
 
-NEAR = 0.36, 0.06
-"""Names closer than these parts of both axes would lie on each other, on a phone."""
+NEAR, AT_ONE = (0.36, 0.06), 0.03
+"""Names closer than these parts of both axes would lie on each other, on a phone; points closer
+than this part share a name."""
 
 
 def title(data: PredictionData) -> str:
@@ -43,14 +44,19 @@ def caption(data: PredictionData) -> str:
             "right: its direct effect, what it adds to the prediction by itself. Upwards: how far "
             "the prediction at the last token falls when what the head hands on is replaced. Above "
             "the line, a head matters through later layers too; below it, they make up for some of "
-            "what is gone. Heads far from the line, or with the largest effects, are named."
+            f"what is gone. {_which(data, 'far from the line, or with the largest effects,')}"
         )
     return (
         "A point is a head. To the right: its direct effect on the logit of the next token, the "
         "mean over all tokens. Upwards: how far that token's log probability falls, in the mean, "
         "when what the head hands on is replaced. The two have different units, so only their "
-        "order can be compared. Heads with the largest effects are named."
+        f"order can be compared. {_which(data, 'with the largest effects')}"
     )
+
+
+def _which(data, far):
+    """Which heads are named, in words."""
+    return f"Heads {'of the text' if data.in_prose else far} are named."
 
 
 def _one_unit(data):
@@ -157,9 +163,9 @@ def _ends():
 
 
 def _names(table, axes):
-    named = table.transform_filter("datum.named === 1")
+    named = table.transform_filter("datum.name !== ''")
     return [
-        mark.encode(**axes, text=altair.Text("label:N"))
+        mark.encode(**axes, text=altair.Text("name:N"))
         for mark in theme.halo(
             named.mark_text,
             align=altair.ExprRef("datum.late === 1 ? 'right' : 'left'"),
@@ -187,7 +193,7 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
                 "drop": float(drop[layer, head]),
                 "direct_said": _said(direct, errors and errors[0], layer, head),
                 "drop_said": _said(drop, errors and errors[1], layer, head),
-                "named": int((layer, head) in named),
+                "name": named.get((layer, head), ""),
                 "late": int(value > late),
             }
             for (layer, head), value in np.ndenumerate(direct)
@@ -230,21 +236,38 @@ def _where(data, at):
 
 
 def _named(data, direct, drop):
-    """Heads whose names fit: {(layer, head)}, those that stand out most first."""
+    """Names that fit: {(layer, head): "L5H1"}, those of the text, else those that stand out most.
+
+    Heads of the text at one place share a name, "L5H1, L5H2".
+    """
     spread = [max(float(np.ptp(values)), 1e-9) for values in (direct, drop)]
-    if _one_unit(data):
+    found, at_most = {}, len(data.in_prose) or NAMED
+    for at in data.in_prose or _standing_out(direct, drop, spread, _one_unit(data)):
+        away = {
+            head: (
+                abs(direct[at] - direct[head]) / spread[0],
+                abs(drop[at] - drop[head]) / spread[1],
+            )
+            for head in found
+        }
+        same = [head for head, far in away.items() if data.in_prose and max(far) < AT_ONE]
+        if same:
+            found[same[0]] += f", {head_label(*at)}"
+        elif all(far[0] > NEAR[0] or far[1] > NEAR[1] for far in away.values()):
+            found[at] = head_label(*at)
+        if len(found) == at_most:
+            break
+    return found
+
+
+def _standing_out(direct, drop, spread, one_unit):
+    """(layer, head) of all heads, those that stand out most first."""
+    if one_unit:
         stands_out = np.maximum(np.abs(drop - direct), np.maximum(np.abs(direct), np.abs(drop)) / 2)
     else:
         stands_out = np.maximum(np.abs(direct) / spread[0], np.abs(drop) / spread[1])
-    found = []
-    for place in np.argsort(-stands_out, axis=None, kind="stable"):
-        at = np.unravel_index(place, direct.shape)
-        where = direct[at] / spread[0], drop[at] / spread[1]
-        if all(abs(where[0] - x) > NEAR[0] or abs(where[1] - y) > NEAR[1] for _, x, y in found):
-            found.append((tuple(map(int, at)), *where))
-        if len(found) == NAMED:
-            break
-    return {head for head, *_ in found}
+    order = np.argsort(-stands_out, axis=None, kind="stable")
+    return [divmod(int(place), direct.shape[1]) for place in order]
 
 
 def seen(data: PredictionData, **state: int | str) -> str:

@@ -16,6 +16,7 @@ from report.figures import (
     what_a_head_writes,
 )
 from report.figures.parts import signed_map
+from report.figures.parts.heads import largest
 from report.kinds.prediction.data import PredictionData
 from report.text import number as in_words
 from tests import made_prediction
@@ -138,12 +139,28 @@ def test_a_point_has_both_effects_of_its_head(prediction, text, ablation):
     for row in drawn["heads"]:
         at = row["layer"], row["head"]
         assert (row["direct"], row["drop"]) == (direct[at], drop[at])
-    named = {(row["layer"], row["head"]) for row in drawn["heads"] if row["named"]}
+    named = {(row["layer"], row["head"]) for row in drawn["heads"] if row["name"]}
     off = np.abs(drop - direct)
     assert tuple(map(int, np.unravel_index(off.argmax(), off.shape))) in named
     said = direct_and_ablation.seen(prediction, sentence="0", ablation=ablation)
     together = np.corrcoef(direct.ravel(), drop.ravel())[0, 1]
     assert f"correlate by {in_words(together)}." in said
+
+
+def test_heads_of_the_text_are_named_and_no_others(prediction, text, monkeypatch):
+    """Far from each other each has its name; where all points are one, they share it."""
+    drop = text.drop("mean")
+    most, least = largest(drop), largest(-drop)
+    data = prediction.naming(most, least)
+    for near, expected in (
+        (direct_and_ablation.AT_ONE, {most.label, least.label}),
+        (2, {f"{most.label}, {least.label}"}),
+    ):
+        monkeypatch.setattr(direct_and_ablation, "AT_ONE", near)
+        rows = direct_and_ablation.rows(data, sentence="0", ablation="mean")["heads"]
+        assert {row["name"] for row in rows} - {""} == expected
+    assert "Heads of the text are named." in direct_and_ablation.caption(data)
+    assert prediction.in_prose == ()
 
 
 def test_the_mean_over_generated_sentences_comes_last_and_first(

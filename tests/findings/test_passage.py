@@ -286,11 +286,16 @@ def test_updates_of_a_head_are_compared_with_its_own(data, monkeypatch):
     fresh = Findings(data)
     found = {each.label: each.ratio for each in fresh.first_token_updates_of_heads}
     assert found == {"L0H0": pytest.approx(2), "L0H1": pytest.approx(2)}  # head 2: one kind only
+    together = fresh.first_token_updates(0)  # most that look there are short ones of head 0
+    assert (together.first_token, together.other) == (0.2, 1.0)
+    assert fresh.first_token_updates(1) is None
 
 
 def test_sizes_of_orientations(find, points):
     sizes = [abs(point["alignment"]) for point in points]
-    assert find.mean_size_of_orientation == pytest.approx(statistics.mean(sizes))
+    assert find.size_of_orientation() == pytest.approx(statistics.mean(sizes))
+    here = [abs(point["alignment"]) for point in points if point["layer"] == 1]
+    assert find.size_of_orientation(1) == pytest.approx(statistics.mean(here))
 
 
 @pytest.mark.parametrize("target", [0, 1])
@@ -340,18 +345,19 @@ def test_a_head_that_is_followed_by_plain_loops(data, find):
 
 
 def repeats_of(ids, top):
-    places = found = others = at_first = 0
+    places = found = others = at_first = still_first = 0
     chance = 0.0
     for n in range(len(ids)):
         after = [k + 1 for k in range(1, n) if n and ids[k - 1 : k + 1] == ids[n - 1 : n + 1]]
         if after:
             places += 1
             found += top(n) in after
+            still_first += top(n) == 0
             chance += len(after) / (n + 1)
         elif n:
             others += 1
             at_first += top(n) == 0
-    return Repeats(places, found, pytest.approx(chance), others, at_first)
+    return Repeats(places, found, pytest.approx(chance), others, at_first, still_first)
 
 
 def test_heads_and_tokens_that_are_not_there_are_refused(find, data):

@@ -36,14 +36,15 @@ class Head:
 
 @dataclass(frozen=True)
 class MagnitudeRatio:
-    """Median update magnitudes of one head, by where it looks most."""
+    """Median update magnitudes of one head, or of a layer, by where it looks most."""
 
     layer: int
     first_token: float
     """Where the top target is the first token."""
     other: float
     """Where it is another token."""
-    head: int
+    head: int | None
+    """None: all heads of the layer together."""
 
     @property
     def label(self) -> str:

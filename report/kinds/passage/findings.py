@@ -60,10 +60,11 @@ class UpdateFindings:
         """The `Head` with the largest mean alignment."""
         return largest(self._per_token("alignment").mean(2))
 
-    @functools.cached_property
-    def mean_size_of_orientation(self) -> float:
-        """Mean over all updates of their orientation without its sign, between 0 and 1."""
-        return float(np.abs(self._per_token("alignment")).mean())
+    def size_of_orientation(self, layer: int | None = None) -> float:
+        """Mean over updates (of a layer, or of all) of their orientation without its sign, between
+        0 and 1."""
+        alignment = np.abs(self._per_token("alignment"))
+        return float((alignment if layer is None else alignment[layer]).mean())
 
     @property
     def orientation_by_chance(self) -> float:
@@ -84,12 +85,16 @@ class UpdateFindings:
             smallest first; token 0 is left out
         """
         shape = self.data.layers, self.data.heads
-        found = [self._first_token_ratio(*at) for at in np.ndindex(*shape)]
+        found = [self.first_token_updates(*at) for at in np.ndindex(*shape)]
         return sorted(filter(None, found), key=lambda each: each.ratio)
 
-    def _first_token_ratio(self, layer, head):
+    def first_token_updates(self, layer: int, head: int | None = None) -> MagnitudeRatio | None:
+        """The same of one head, or of all heads of a layer together; None if the points of one kind
+        are fewer than `FEWEST_POINTS`."""
         points = self.data.updates(layer)["points"]
-        keep = (points["token"] > 0) & (points["head"] == head)
+        keep = points["token"] > 0
+        if head is not None:
+            keep &= points["head"] == head
         first = points["largest_target"][keep] == 0
         magnitude = points["magnitude"][keep]
         if min(first.sum(), (~first).sum()) < FEWEST_POINTS:
@@ -214,6 +219,8 @@ class Repeats:
     """How many other tokens there are, token 0 left out."""
     at_first: int
     """At how many of these the top target is the first token."""
+    still_first: int
+    """At how many of the `places` that are not `found`."""
 
 
 class OneHead:
@@ -252,6 +259,7 @@ class OneHead:
             chance=sum(len(next_ones[n]) / (n + 1) for n in places),
             others=len(others),
             at_first=sum(int(tops[n] == 0) for n in others),
+            still_first=sum(int(tops[n] == 0) for n in places),
         )
 
 

@@ -12,19 +12,13 @@ from report.kinds.prediction.data import PredictionData
 
 @dataclass(frozen=True)
 class Both:
-    """What heads look at, beside what matters of it, over all heads and every token after the first
-    that predicts; parts of 1."""
+    """What heads look at, beside what matters of it, over every token after the first that
+    predicts; parts of 1."""
 
     first_share: float
     """Of the attention on the first token."""
     first_effect: float
     """Of all effects by target, whatever their signs, that come from it."""
-    first_top: float
-    """How often the first token is looked at most."""
-    first_most: float
-    """How often most of the effect comes from it."""
-    same: float
-    """How often what is looked at most is also what matters most."""
 
 
 class PredictedFindings:
@@ -36,13 +30,19 @@ class PredictedFindings:
 
     @functools.cached_property
     def both(self) -> Both:
-        """See `Both`."""
-        heads = np.ndindex(self.data.layers, self.data.heads)
-        counts = np.array([_counts(self.text.head(*place)) for place in heads])
-        share, top, most, same, effect, whole = counts.sum(0)
-        rows = len(counts) * (self.text.rows - 1)
-        return Both(share / rows, effect / whole if whole else 0.0, top / rows, most / rows,
-                    same / rows)  # fmt: skip
+        """See `Both`; over all heads."""
+        return self._both(np.ndindex(self.data.layers, self.data.heads))
+
+    def both_of(self, layer: int, head: int) -> Both:
+        """The same of one head."""
+        return self._both([(layer, head)])
+
+    def _both(self, places):
+        # the only target of the first token is itself
+        heads = [self.text.head(*place) for place in places]
+        size = sum(np.abs(head.effect[1:]).sum(0) for head in heads)
+        share = np.mean([head.probability[1:, 0].mean() for head in heads])
+        return Both(float(share), float(size[0] / size.sum()) if size.any() else 0.0)
 
     @functools.cached_property
     def direct(self) -> np.ndarray:
@@ -90,19 +90,3 @@ class PredictedFindings:
         middle = np.arctanh(np.clip(self.correlation, -0.9999, 0.9999))
         half = 1.96 / np.sqrt(heads - 3)
         return float(np.tanh(middle - half)), float(np.tanh(middle + half))
-
-
-def _counts(head):
-    """Of one head, over the rows after the first, whose only target is itself: attention on the
-    first token; rows in which that is the top target, in which it matters most, in which both are
-    one token; size of the effects from the first token, and of all."""
-    share, size = head.probability[1:], np.abs(head.effect[1:])
-    looked, mattered = share.argmax(1), size.argmax(1)
-    return (
-        share[:, 0].sum(),
-        (looked == 0).sum(),
-        (mattered == 0).sum(),
-        (looked == mattered).sum(),
-        size[:, 0].sum(),
-        size.sum(),
-    )

@@ -1,5 +1,6 @@
 """The datasets of an article about predictions, read lazily: texts, their lenses, their heads."""
 
+import copy
 import functools
 from collections.abc import Sequence
 from pathlib import Path
@@ -172,6 +173,17 @@ class PredictionData(ModelData):
     kind = "prediction"
     generated: GeneratedData | None = None
     """Means over generated sentences; None where they were not measured."""
+    in_prose: tuple[tuple[int, int], ...] = ()
+    """(layer, head) of heads that the text beside a figure is about; see `naming`."""
+
+    def naming(self, *heads) -> "PredictionData":
+        """The same for a figure that names points: it names these, whatever their values.
+
+        heads: of the text beside it, each with a layer and a head
+        """
+        data = copy.copy(self)
+        data.in_prose = tuple((each.layer, each.head) for each in heads)
+        return data
 
     @property
     def apart(self) -> Sequence[ModelData]:
@@ -216,6 +228,11 @@ class PredictionModels(PassageModels):
     """What several models predict for the same passage, for figures with a switch between them."""
 
     kind = "prediction"
+
+    def naming(self, *heads) -> "PredictionModels":
+        """As of `PredictionData`; heads: of the first model."""
+        first, *others = self.models
+        return PredictionModels([first.naming(*heads), *others], self.labels)
 
 
 def verify(data: PredictionData) -> None:

@@ -120,26 +120,20 @@ def _loss(model, ids, layer=None, head=None, mean=None):
 def test_prose_counts_what_is_looked_at_beside_what_matters(folder):
     find = context(PassageData(folder))["find"].predicted
     [text] = find.data.sentences
-    share = effect = whole = top = most = same = rows = 0
+    whole = np.zeros(3)
     for layer, head in np.ndindex(3, 4):
         one = text.head(layer, head)
-        for row in range(1, text.rows):
-            rows += 1
-            share += one.probability[row, 0]
-            sizes = [abs(value) for value in one.effect[row]]
-            effect, whole = effect + sizes[0], whole + sum(sizes)
-            looked, mattered = int(one.probability[row].argmax()), sizes.index(max(sizes))
-            top, most, same = (
-                top + (looked == 0),
-                most + (mattered == 0),
-                same + (looked == mattered),
-            )
-    both = find.both
-    assert both.first_share == pytest.approx(share / rows)
-    assert both.first_effect == pytest.approx(effect / whole)
-    assert (both.first_top, both.first_most, both.same) == pytest.approx(
-        (top / rows, most / rows, same / rows)
-    )
+        rows = [
+            (one.probability[row, 0], abs(one.effect[row, 0]), sum(map(abs, one.effect[row])))
+            for row in range(1, text.rows)
+        ]
+        share, effect, of = np.sum(rows, 0)
+        both = find.both_of(layer, head)
+        assert both.first_share == pytest.approx(share / len(rows))
+        assert both.first_effect == pytest.approx(effect / of)
+        whole += share / len(rows) / 12, effect, of
+    assert find.both.first_share == pytest.approx(whole[0])
+    assert find.both.first_effect == pytest.approx(whole[1] / whole[2])
     direct, lost = text.heads.mean(0), text.drop("mean")
     assert find.strongest.value == direct.max()
     assert find.lost[find.missed.layer, find.missed.head] == lost.max()
