@@ -9,15 +9,10 @@ from report.figures.parts.layers import layered
 from report.kinds.sweep.data import SweepData
 from report.text import percent
 
-ASPECT, PHONE_ASPECT = 1.35, 1.9
-COLUMNS = 2
-PANELS = ("induction", "previous_random", "previous_token", "first_token")
-TITLES = {
-    "induction": "Looks at what came next last time",
-    "previous_random": "Looks at the token before, among random ones",
-    "previous_token": "Looks most at the token before, in texts",
-    "first_token": "Looks most at the first token, in texts",
-}
+ASPECT, PHONE_ASPECT = 1.5, 1.05
+
+ROWS = "rows/{habit}.json"
+"""Address of rows."""
 
 
 def title(data: SweepData) -> str:
@@ -33,49 +28,48 @@ def caption(data: SweepData) -> str:
     sweep, corpus = manifest["sweep"], manifest["corpus"]
     early = data.training[over_models.steepest(data)].step
     ruled = over_models.changes_at(data) is not None
-    rule = "; at the upright rule, other drills begin" if ruled else ""
+    rule = " At the upright rule, other drills begin." if ruled else ""
     return (
-        f"A line is one head, from checkpoint to checkpoint{rule}. The coloured one ends "
+        "A line is one head, from checkpoint to checkpoint. The coloured one ends "
         f"highest; the thinner one with a name was highest up to step {early:,}; the broken one is "
-        "the mean of all heads. The first two panels are mean "
+        "the mean of all heads. In the grey band the highest induction score rises most."
+        f"{rule} What came next last time, and the token before among random ones, are mean "
         f"probabilities over {sweep['sequences']} sequences of {sweep['length']} random tokens "
-        "said twice, the others count the top targets of the tokens of "
-        f"{corpus['texts']} short texts; the first token of a text is left out. All panels have "
-        "one scale."
+        f"said twice; the others count the top targets of the tokens of {corpus['texts']} short "
+        "texts, the first of each left out."
     )
 
 
 def use(data: SweepData) -> str:
-    return "Point at a head to see it in all panels."
+    return "Point at a head to follow it, also through what else it looks at."
 
 
 def controls(data: SweepData) -> list[Control | Switch]:
-    return []
+    return [Switch("habit", "Looks at", over_models.HABITS, "induction")]
 
 
-def panels(data: SweepData) -> list[str]:
-    return [TITLES[habit] for habit in PANELS]
-
-
-def chart(data: SweepData, panel: int = 0, **state: int | str) -> altair.LayerChart:
+def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
-    habit = PANELS[panel]
     steps = [model.step for model in data.training]
     x = over_models.step_axis(steps)
-    y = altair.Y("value:Q", title=over_models.AXES[habit])
-    y = y.scale(domain=[0, _highest(data)], nice=True)
+    y = altair.Y("value:Q", title=None).scale(domain=[0, _highest(data)], nice=True)
     y = y.axis(format=".0%", tickCount=5)
     table, named = altair.Chart(altair.NamedData("rows")), altair.Text("named:N")
     return theme.frame(
         layered(
-            *over_models.turn(data),
-            *(mark.encode(x=x, y=y) for mark in _lines(table, habit)),
+            *over_models.jump(data),
+            *over_models.turn(data, "12"),
+            *(mark.encode(x=x, y=y) for mark in _lines(table)),
             *(mark.encode(x=x, y=y, text=named) for mark in _names(table, steps[-1])),
+            theme.y_title(choices.chosen("habit", over_models.AXES)),
         ),
-        theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
-        description=f"{TITLES[habit]}, by training step: a line a head",
+        theme.Source(ROWS, "tables", ["rows"], tokens=None),
+        description=f"{title(data)}: a line a head, by training step",
         controls=at,
-        params=marking.marked("layer", "head"),
+        params=[
+            altair.param(name="habit", value=at[0].value),
+            *marking.marked("layer", "head"),
+        ],
         walk=["step", "named"],
         model=over_models.grouped("training"),
     )
@@ -89,7 +83,7 @@ EARLY = "datum.early === 1 && datum.ends === 0"
 """Rows of the head that was highest early, if that is another one."""
 
 
-def _lines(table, habit):
+def _lines(table):
     """Lines of all heads, of their mean and of the heads that stand out, and points to point at."""
     heads = table.transform_filter(HEADS)
     mean = table.transform_filter(MEAN)
@@ -98,7 +92,9 @@ def _lines(table, habit):
     )
     ink = altair.ExprRef("ink")
     mass = theme.themed(*theme.MASS.values())
-    colour = theme.themed(*over_models.COLOURS[habit])
+    colours = {habit: theme.themed(*both) for habit, both in over_models.COLOURS.items()}
+    first, other = (colours[habit].to_dict()["expr"] for habit in ("first_token", "induction"))
+    colour = altair.ExprRef(f"habit === 'first_token' ? ({first}) : ({other})")
     lines = [
         heads.mark_line(strokeWidth=1, opacity=0.45, color=mass, aria=False),
         mean.mark_line(strokeWidth=1.8, strokeDash=[5, 3], color=ink, aria=False),
@@ -111,7 +107,7 @@ def _lines(table, habit):
     tooltip = [
         altair.Tooltip("named:N", title="title"),
         altair.Tooltip("step:Q", title="training step", format=",d"),
-        altair.Tooltip("value:Q", title=_unit(habit), format=".1%"),
+        altair.Tooltip("value:Q", title="value", format=".1%"),
     ]
     around = table.mark_circle(size=90, color="transparent", aria=False)  # easy to hit
     each = altair.Detail("named:N")
@@ -137,18 +133,14 @@ def _names(table, last):
     ]
 
 
-def _unit(habit):
-    return "of tokens" if habit in over_models.OFTEN else "probability"
-
-
 def _highest(data):
-    """The largest value of any head in any panel."""
-    return max(float(model.habit(habit).max()) for model in data.training for habit in PANELS)
+    """The largest value of any head and habit."""
+    habits = over_models.HABITS
+    return max(float(model.habit(habit).max()) for model in data.training for habit in habits)
 
 
-def rows(data: SweepData, panel: int = 0, **state: int | str) -> Rows:
-    choices.at_state(controls(data), state)
-    habit = PANELS[panel]
+def rows(data: SweepData, **state: int | str) -> Rows:
+    habit = choices.values(controls(data), state)["habit"]
     layer, head = last = over_models.strongest(data.training[-1], habit)
     peak = max(data.training[1:], key=lambda model: model.habit(habit)[layer, head])
     first, early_peak = over_models.early(data, habit)
@@ -168,7 +160,11 @@ def rows(data: SweepData, panel: int = 0, **state: int | str) -> Rows:
 
 
 def seen(data: SweepData, **state: int | str) -> str:
-    """Which heads are highest where the induction score rises most, and which lines they are."""
+    """Which heads are highest where the induction score rises most, and which lines they are; of
+    other habits, which head is highest in the end."""
+    habit = choices.values(controls(data), state)["habit"]
+    if habit != "induction":
+        return f"{_ending(data, habit)}."
     at = over_models.steepest(data)
     low, high = data.training[at : at + 2]
     (first, line), (then, next_line) = (_drawn(data, "induction", model) for model in (low, high))
@@ -178,8 +174,16 @@ def seen(data: SweepData, **state: int | str) -> str:
     other = "" if then == first else "; after, that of L{}H{}, {}".format(*then, next_line)
     return (
         f"The highest induction score rises most between step {low.step:,} and step "
-        f"{high.step:,}. In the first panel, it is that of {named}, {after}{other}."
+        f"{high.step:,}. It is that of {named}, {after}{other}."
     )
+
+
+def _ending(data, habit):
+    """Which head is highest in the end, and what it was at first."""
+    first, last = data.training[0], data.training[-1]
+    at = over_models.strongest(last, habit)
+    values = (percent(float(model.habit(habit)[at])) for model in (first, last))
+    return "L{}H{} ends highest, from {} to {}".format(*at, *values)
 
 
 def _drawn(data, habit, model):
@@ -193,20 +197,19 @@ def _drawn(data, habit, model):
     return place, line
 
 
-def alt(data: SweepData, panel: int = 0, **state: int | str) -> str:
-    habit = PANELS[panel]
+def alt(data: SweepData, **state: int | str) -> str:
+    habit = choices.values(controls(data), state)["habit"]
     first, last = data.training[0], data.training[-1]
-    layer, head = over_models.strongest(last, habit)
-    course = [float(model.habit(habit)[layer, head]) for model in data.training]
+    at = over_models.strongest(last, habit)
+    course = [float(model.habit(habit)[at]) for model in data.training]
     half = next(
         model.step
         for model, value in zip(data.training, course, strict=True)
         if value >= max(course) / 2
     )
     return (
-        f"{TITLES[habit]}: a line for each of {last.layers * last.heads} heads, step "
-        f"{first.step:,} to step {last.step:,}. Highest at the end is L{layer}H{head}, "
-        f"{percent(course[-1])} from {percent(course[0])} at first; it has half of its highest "
+        f"{over_models.AXES[habit]}: a line for each of {last.layers * last.heads} heads, step "
+        f"{first.step:,} to step {last.step:,}. {_ending(data, habit)}; it has half of its highest "
         f"value at step {half:,}. The mean of all heads ends at "
         f"{percent(float(last.habit(habit).mean()))}."
     )

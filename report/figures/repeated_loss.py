@@ -52,8 +52,9 @@ def caption(data: SweepData) -> str:
         f"“Said first” and “said again” are over {sweep['sequences']} sequences of "
         f"{sweep['length']} random tokens said twice. The first token of each copy is left out, as "
         "nothing announces it. “Not said before” is the control: the same tokens at the same "
-        "places, after other random tokens. Short texts are the "
-        f"corpus.{more} Steps are drawn closer together the later they are."
+        f"places, after other random tokens. Short texts are the corpus.{more} In the grey band "
+        "the highest induction score rises most. Steps are drawn closer together the later they "
+        "are."
     )
 
 
@@ -92,7 +93,8 @@ def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
     ]
     return theme.frame(
         layered(
-            *over_models.turn(data, "more kinds of drill"),
+            *over_models.jump(data)[:1],
+            *over_models.turn(data),
             table.mark_line(strokeWidth=2, aria=False).encode(
                 x=x, y=y, color=colour, strokeDash=dash
             ),

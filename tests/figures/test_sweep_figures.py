@@ -41,11 +41,12 @@ def test_the_slider_names_training_steps(page, sweep_address):
 
 
 @pytest.mark.browser
-def test_a_head_that_is_pinned_is_drawn_in_every_panel(page, sweep_address):
-    number = NUMBERS["habits_in_training"]
+def test_a_head_that_is_pinned_is_drawn_in_all_figures_of_the_training(page, sweep_address):
+    number, next_one = NUMBERS["habits_in_training"], NUMBERS["heads_at_step"]
     page.goto(sweep_address)
     go_live(page, number)
-    other = page.locator(f"#fig-{number} canvas").nth(3)
+    go_live(page, next_one)
+    other = page.locator(f"#fig-{next_one} canvas").first
     data = "canvas => canvas.toDataURL()"
     painted(page)
     before = other.evaluate(data)

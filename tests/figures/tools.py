@@ -34,7 +34,7 @@ STATES = {
     "repeated_loss": {},
     "answers_by_length": {"measure": "right"},
     "answers_by_attention": {},
-    "habits_in_training": {},
+    "habits_in_training": {"habit": "first_token"},
     "heads_at_step": {"at": 3, "habit": "first_token"},
     "habits_by_model": {"habit": "induction"},
     "effects_by_head": {"sentence": "1", "back": 1},

@@ -31,6 +31,10 @@ COLOURS = {
 }
 """Measures of a head -> (colour on light, colour on dark)."""
 
+SOFT = theme.themed(*theme.SOFT.values())
+WORDS = {"baseline": "bottom", "fontSize": theme.TICK}
+"""The style of words at a rule or a band."""
+
 ROWS = "rows/all.json"
 """Address of the rows of a figure whose controls choose among them in the page."""
 
@@ -68,25 +72,34 @@ def _ticks(steps):
     return [*ticks, last]
 
 
-def turn(data: SweepData, said: str = "") -> list[altair.Chart]:
+def turn(data: SweepData, y: str = "height - 5") -> list[altair.Chart]:
     """A rule at the step at which the recipe of a training changes what it drills.
 
-    said: what is written at its foot
+    y: the height of its words, an expression in pixels
     returns: its layers; none if `changes_at` knows no such step
     """
     step = changes_at(data)
     if step is None:
         return []
-    at = altair.Chart(altair.InlineData([{"step": step, "said": said}]))
-    soft = theme.themed(*theme.SOFT.values())
+    at = altair.Chart(altair.InlineData([{"step": step, "said": "more kinds of drill"}]))
     x = altair.X("step:Q")
-    rule = at.mark_rule(strokeWidth=1, opacity=0.5, color=soft, aria=False)
-    if not said:
-        return [rule.encode(x=x)]
-    style = {"align": "left", "baseline": "bottom", "dx": 6, "dy": -5, "fontSize": theme.TICK}
-    text = at.mark_text(color=soft, aria=False, **style)
-    foot = theme.place(y="height")
-    return [rule.encode(x=x), text.encode(x=x, **foot, text=altair.Text("said:N"))]
+    rule = at.mark_rule(strokeWidth=1, opacity=0.5, color=SOFT, aria=False)
+    text = at.mark_text(color=SOFT, aria=False, align="left", dx=6, **WORDS)
+    return [rule.encode(x=x), text.encode(x=x, **theme.place(y=y), text=altair.Text("said:N"))]
+
+
+def jump(data: SweepData) -> list[altair.Chart]:
+    """A band between the checkpoints between which the best induction score rises most, and its
+    steps to its left, at the top."""
+    low, high = (model.step for model in data.training[steepest(data) :][:2])
+    band = {"low": low, "high": high, "said": f"steps {low:,} to {high:,}"}
+    at = altair.Chart(altair.InlineData([band]))
+    x = altair.X("low:Q")
+    text = at.mark_text(color=SOFT, aria=False, align="right", dx=-4, **WORDS)
+    return [
+        at.mark_rect(opacity=0.16, color=SOFT, aria=False).encode(x=x, x2="high:Q"),
+        text.encode(x=x, **theme.place(y="12"), text=altair.Text("said:N")),
+    ]
 
 
 def changes_at(data: SweepData) -> int | None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.figures.parts.heads import Head, largest
-from report.figures.parts.over_models import HABITS, OFTEN
 from report.kinds.sweep.data import ModelHabits, SweepData
 
 
@@ -24,22 +23,6 @@ class Rise:
     low: float
     """The value at the first of the two."""
     high: float
-
-
-@dataclass(frozen=True)
-class Shared:
-    """A habit that all compared models have heads for."""
-
-    habit: str
-    words: str
-    """What such a head looks at."""
-    least: float
-    """The smallest of the models' largest values of the habit, 0 to 1."""
-
-    @property
-    def of(self) -> str:
-        """The whole that `least` is a fraction of, within a sentence."""
-        return "of the tokens" if self.habit in OFTEN else "of its probability"
 
 
 class Findings:
@@ -182,14 +165,9 @@ class Findings:
         model = max(early, key=lambda each: each.habit(measure).max())
         return model, largest(model.habit(measure))
 
-    def shared_habit(self) -> Shared:
-        """The habit that every compared model has the strongest head for, judged by the weakest of
-        them."""
-        habits = [
-            Shared(habit, words, min(float(model.habit(habit).max()) for model in self.compared))
-            for habit, words in HABITS.items()
-        ]
-        return max(habits, key=lambda each: each.least)
+    def least(self, measure: str) -> float:
+        """The largest value of any head, in the compared model in which that is smallest."""
+        return min(float(model.habit(measure).max()) for model in self.compared)
 
     def finished(self) -> ModelHabits | None:
         """The compared model with the shape and the recipe of the checkpoints and at least as many
