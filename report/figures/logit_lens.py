@@ -33,8 +33,8 @@ STYLES = {
 }
 """Lines: colour on light, colour on dark, dash."""
 
-LAYER_ROW = 17
-"""Pixels of a layer in the map."""
+LAYER_ROW, MOST_ROWS = 17, 16
+"""Pixels of a layer in the map; and layers that it has, at most."""
 
 
 NATS = [0, -1, -2, -5, -10, -20, -50, -100, -200]
@@ -52,13 +52,12 @@ def left_out(data: PredictionData) -> str:
 
 def caption(data: PredictionData) -> str:
     return (
-        "A cell is what the model would say next after a layer. It is said as if "
-        "its last norm and its output followed there (the logit lens). A column is a token that it "
-        "has read, a row the state after a layer. Shade is the probability of that first guess; "
-        "a frame says that it is "
-        "right. Below is how probable the answer is after each layer, at the last column. The norm "
-        "has its scale at each state, for direct effects that of the end, so the two do not add "
-        f"up. On a narrow screen the map has the last {ON_PHONE} tokens."
+        "A cell is what the model would say next after a layer. It is said as if its last norm and "
+        "its output followed there (the logit lens). A column is a token that it has read, a row "
+        f"the state after a layer{_few(data)}. Shade is the probability of that first guess; a "
+        "frame says that it is right. Below is how probable the answer is after each layer, at the "
+        "last column. The norm has its scale at each state, for direct effects that of the end, so "
+        f"the two do not add up. On a narrow screen the map has the last {ON_PHONE} tokens."
     )
 
 
@@ -78,7 +77,7 @@ def panels(data: PredictionData) -> list[str]:
 
 
 def boxes(data: PredictionData) -> list[grid.Box]:
-    high = 200 + LAYER_ROW * (data.layers + 1)
+    high = 200 + LAYER_ROW * (len(_drawn(data.layers)) + 1)
     return [grid.Box(grid.WIDTH / high, grid.PHONE_WIDTH / high), grid.Box(2.2, 1.25)]
 
 
@@ -209,9 +208,22 @@ def rows(data: PredictionData, panel: int = 0, **state: int | str) -> dict[str, 
     return {"rise": _rise_rows(shown)} if panel else {"guesses": _guess_rows(shown, at["after"])}
 
 
-def _states(layers: int, after: str) -> list[int]:
-    """The states that the map has: the embedding, then one a layer."""
-    return [0, *(2 * layer + (1 if after == "attention" else 2) for layer in range(layers))]
+def _drawn(layers: int) -> range:
+    """The layers that the map has, the last one among them."""
+    every = -(-layers // MOST_ROWS)
+    return range((layers - 1) % every, layers, every)
+
+
+def _few(data):
+    """How many layers the map leaves out, in words; "" if none."""
+    every = _drawn(data.layers).step
+    return f", of which one in {every} is drawn" if every > 1 else ""
+
+
+def _states(layers: int, after: str) -> dict[int, int]:
+    """The states that the map has: layer, -1 for the embedding -> index of the state."""
+    within = 1 if after == "attention" else 2
+    return {-1: 0} | {layer: 2 * layer + within for layer in _drawn(layers)}
 
 
 def _guess_rows(shown: Shown, after: str) -> Rows:
@@ -224,11 +236,11 @@ def _guess_rows(shown: Shown, after: str) -> Rows:
             "named": predicted.named(text, token),
             "token_said": f"{token}  “{text.tokens[token].label}”",
             "from_last": shown.row - token,
-            "row": number_ - 1,
-            "layer": "embedding" if number_ == 0 else str(number_ - 1),
+            "row": layer,
+            "layer": "embedding" if layer < 0 else str(layer),
             **_guess(text, lens, state, token),
         }
-        for number_, state in enumerate(_states(layers, after))
+        for layer, state in _states(layers, after).items()
         for token in range(max(0, shown.row - SHOWN + 1), shown.row + 1)
     ]
 
@@ -313,14 +325,15 @@ def alt(data: PredictionData, panel: int = 0, **state: int | str) -> str:
             f"(rank {ranks[-1]})."
         )
     layers = len(lens.tokens) // 2
-    every = [0, layers // 2, layers]
-    places = [_states(layers, at["after"])[one] for one in every]
+    states = [*_states(layers, at["after"]).values()]
+    places = states[0], states[len(states) // 2], states[-1]
     said = ", ".join(
         f"{predicted.quoted(lens.words[int(lens.tokens[state, shown.row, 0])])} at "
         f"“{lens.labels[state]}”"
         for state in places
     )
     return (
-        f"Map of first guesses after each of {layers} layers ({at['after']}), up to {shown.place}. "
+        f"Map of first guesses after {len(states) - 1} of {layers} layers ({at['after']}), up to "
+        f"{shown.place}. "
         f"There they are: {said}."
     )

@@ -121,6 +121,22 @@ def test_the_lens_has_the_first_guess_of_every_state(prediction, text, after):
         assert (row["rank"] == 0) == right
 
 
+def test_the_lens_has_the_last_of_many_layers_and_those_evenly_before_it(
+    prediction, text, monkeypatch
+):
+    monkeypatch.setattr(logit_lens, "MOST_ROWS", 2)
+    every = -(-prediction.layers // 2)
+    rows = logit_lens.rows(prediction, 0, sentence="0")["guesses"]
+    layers = {row["row"] for row in rows} - {-1}
+    last = prediction.layers - 1
+    assert layers == {layer for layer in range(last + 1) if (last - layer) % every == 0}
+    assert f"of which one in {every} is drawn" in logit_lens.caption(prediction)
+    boxes = logit_lens.boxes(prediction)
+    monkeypatch.undo()
+    assert boxes[0].aspect > logit_lens.boxes(prediction)[0].aspect
+    assert "is drawn" not in logit_lens.caption(prediction)
+
+
 def test_both_words_rise_state_by_state(prediction, text):
     rows = logit_lens.rows(prediction, 1, sentence="0")["rise"]
     lens = text.lens
