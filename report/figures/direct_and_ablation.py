@@ -28,7 +28,7 @@ NAMED = 10
 NOTHING = 0.01
 """An effect below this part of the largest one is called next to nothing."""
 
-NEAR, AT_ONE = (0.36, 0.06), 0.03
+NEAR, AT_ONE = (0.34, 0.06), 0.03
 """Names closer than these parts of both axes would lie on each other, on a phone; points closer
 than this part share a name."""
 
