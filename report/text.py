@@ -7,6 +7,7 @@ Names of models, titles and labels may hold characters that change the direction
 import math
 import re
 import unicodedata
+import zlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -33,6 +34,11 @@ UNKNOWN = "not known"
 
 NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML file may hold, escaped or not."""
+
+
+def text_id(labels: Iterable[str]) -> str:
+    """Which text tokens' labels are of, 8 hexadecimal digits, as words.js works it out too."""
+    return f"{zlib.crc32(chr(0).join(labels).encode('utf-8', 'replace')):08x}"
 
 
 def xml_text(text: object) -> str:

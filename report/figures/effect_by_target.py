@@ -104,7 +104,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             predicted.address(data, "head/{sentence}/{layer}/{head}.json"),
             ("looked_at", "mattered")[panel],
             DATASETS,
-            tokens=predicted.address(data, "sentences/{sentence}.json"),
+            tokens=predicted.address(data, predicted.TEXT),
         ),
         description=f"{title(data)}: {panels(data)[panel].lower()}, current token by target token",
         controls=at,

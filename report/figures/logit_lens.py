@@ -90,6 +90,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int | str) -> altair.La
             "tables",
             ["rise" if panel else "guesses"],
             tokens=None,
+            text=predicted.address(data, predicted.TEXT),
         ),
         description=f"{title(data)}: {panels(data)[panel]}",
         controls=at,

@@ -146,6 +146,7 @@ def environment(*folders: Path) -> Environment:
         "part_text": filters.part_text,
         "stands_apart": filters.stands_apart,
         "runs_back": text.runs_back,
+        "text_id": text.text_id,
         "count": text.count,
         "shortened": shortened,
         "layers": layers,

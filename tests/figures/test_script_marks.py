@@ -1,5 +1,7 @@
 """One token and one head, marked in all figures; pins, their chips, and what an address says."""
 
+import re
+
 import pytest
 
 from tests.figures import live_page
@@ -114,9 +116,8 @@ def test_a_chip_unpins(page, address):
 def test_pins_are_restored_and_clamped(page, address):
     page.goto(f"{address}#fig-9:pinned_token=999,pinned_layer=1,pinned_head=77")
     until(page, f"({CHIPS}).length === 2")
-    head, token = page.evaluate(CHIPS)
-    assert head.startswith("L1H3")
-    assert "token 23×" in token
+    assert page.evaluate(CHIPS)[0].startswith("L1H3")
+    until(page, f"({CHIPS})[1].includes('token 23×')")  # once the figure has its text
     page.goto("about:blank")
     page.goto(f"{address}#fig-9:pinned_token=-1,pinned_layer=x,pinned_head=2")
     go_live(page, 9)
@@ -304,3 +305,98 @@ def test_a_head_of_the_map_is_marked_in_the_titles_of_its_panels(page, grids):
     walk(page, 4, *["Home", "PageUp", "ArrowRight"])
     marked = page.locator("#fig-1 .live-figure__title--marked").all_inner_texts()
     assert marked == ["one-model L0H1"] * 2
+
+
+# --- Of which text ------------------------------------------------------------------------------
+
+MARKS = """async text => {
+    const start = document.querySelector('script[src$="page/start.js"]').src;
+    const { pin, pins, unpin } = await import(new URL('../reader/marks.js', start));
+    const { figures } = await import(new URL('../figure/figure.js', start));
+    const at = {token: 1, target: 1, position: 1, original: 1};
+    const found = [];
+    for (const figure of figures.values()) for (const chart of figure.charts) {
+        const {view, params} = chart;
+        const names = Object.keys(at).filter(name => view && params.has(`pinned_${name}`));
+        if (!names.length) continue;
+        pin({...at, text: text ?? chart.text});
+        figure.inSight = true;
+        figure.mark();
+        found.push([figure.element.id, names.map(name => view.signal(`pinned_${name}`))]);
+        unpin(Object.keys(at));
+    }
+    return found; }"""
+"""For each chart that marks tokens or positions, what it marks of a text, or of its own."""
+
+
+@pytest.mark.parametrize("name", live_page.PAGES)
+def test_a_chart_marks_tokens_of_its_own_text_and_of_no_other(page, request, name):
+    figures = live_page.PAGES[name][1]
+    page.goto(request.getfixturevalue(name))
+    for number in range(1, len(figures) + 1):
+        go_live(page, number)
+    painted(page)
+    assert all({*marks} == {1} for _, marks in page.evaluate(MARKS))
+    others = page.evaluate(MARKS, "00000000")
+    assert all({*marks} == {-1} for _, marks in others)
+    assert bool(others) == (name not in ("sweep_address", "answers_address"))
+
+
+def in_another_text(page, address, fragment=""):
+    """Open a page whose passage is another text than that of its figures."""
+
+    def other(route):
+        body = re.sub(r'data-text="\w+"', 'data-text="00000000"', route.fetch().text())
+        route.fulfill(body=body, content_type="text/html")
+
+    page.goto("about:blank")
+    page.route(address, other)
+    page.goto(f"{address}{fragment}")
+    page.unroute(address)
+
+
+def test_a_pin_is_in_one_text_on_the_page_and_in_a_link(page, address):
+    in_another_text(page, address)
+    walk(page, 1, "Home", "ArrowUp", "ArrowUp", "ArrowRight")
+    assert page.locator(".token--marked, .token--target").count() == 0
+    page.keyboard.press("Enter")
+    until(page, "location.hash === '#fig-1:layer=1,head=0,cell=21+1,pinned_token=21'")
+    hash_of_figure = page.evaluate("location.hash")
+    says = "document.querySelector('.passage__says').textContent"
+    until(page, f"{says}.includes('no token of this text')")
+    assert page.locator(".token--pinned, .token--target-pinned").count() == 0
+    page.locator(".token[data-token='6']").click()
+    until(page, "location.hash.endsWith('pinned_token=6,pinned_text=00000000')")
+    assert "cell" not in page.evaluate("location.hash")
+    page.locator("#fig-1 .live-figure__note").wait_for(state="visible")
+    hash_of_passage = page.evaluate("location.hash")
+    page.keyboard.press("Escape")
+    page.locator("#fig-1 .live-figure__note").wait_for(state="hidden")
+    for fragment, inside in ((hash_of_figure, 0), (hash_of_passage, 1)):
+        in_another_text(page, address, fragment)
+        go_live(page, 1)
+        painted(page)
+        assert page.locator(".token--pinned").count() == inside
+        assert page.locator("#fig-1 .live-figure__note:visible").count() == inside
+        assert page.evaluate("location.hash") == fragment
+        assert ("21" in page.evaluate(CHIPS)[0]) != inside
+
+
+def test_a_pin_does_not_go_to_a_model_that_cuts_the_text_otherwise(page, models_address):
+    def cut(route):
+        file = route.fetch().json()
+        file["tokens"][3] |= {"text": "cut", "label": "cut"}
+        route.fulfill(json=file)
+
+    page.route("**/000000000001/passage.json", cut)
+    page.goto(models_address)
+    walk(page, 1, "Home", "ArrowUp", "Enter")
+    until(page, "location.hash.includes('cell=')")
+    page.locator("#fig-1 input[value=step2000]").check(force=True)
+    page.locator("#fig-1 .live-figure__note").wait_for(state="visible")
+    until(page, "location.hash.includes('pinned_text=')")
+    assert page.locator(".token--pinned").count() == 1
+    walk(page, 1, "Home", "Enter")
+    until(page, "document.querySelector('.token--pinned') === null")
+    page.locator("#fig-1 .live-figure__note").wait_for(state="hidden")
+    page.unroute("**/000000000001/passage.json")

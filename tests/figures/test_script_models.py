@@ -63,16 +63,16 @@ def test_a_layer_that_the_other_model_has_not_is_said(page, address):
     page.route(files, shallow)
     page.goto(f"{address}#fig-1:layer=2,head=3")
     go_live(page, 1)
-    note = page.locator("#fig-1 .live-figure__beyond")
+    note = page.locator("#fig-1 .live-figure__note")
     assert not note.count()
     page.locator("#fig-1 input[value=step2000]").check(force=True)
-    until(page, "document.querySelector('#fig-1 .live-figure__beyond') !== null")
+    note.wait_for(state="visible")
     page.unroute(files)
     assert (value(page, "layer"), value(page, "head")) == ("1", "3")
     assert note.inner_text().startswith("step2000 has no layer 2: layer 1,")
     page.locator("#fig-1 input[name=layer]").focus()
     page.keyboard.press("ArrowLeft")
-    until(page, "document.querySelector('#fig-1 .live-figure__beyond') === null")
+    note.wait_for(state="hidden")
 
 
 def test_specifications_name_each_other_and_their_own_sliders(models):

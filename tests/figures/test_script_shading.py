@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.figures.live_page import go_live, resting_box, until
+from tests.figures.test_script_marks import in_another_text
 from tests.figures.tools import set_to
 from tests.held import Held
 
@@ -304,14 +305,7 @@ def test_the_shades_are_of_the_model_that_is_chosen(page, models_address, models
 
 
 def test_a_model_that_cuts_the_text_differently_shades_nothing(page, models_address):
-    def with_a_token_less(route):
-        html = route.fetch().text()
-        last = html.rindex('<span class="token', 0, html.index('<figure class="live-figure'))
-        route.fulfill(body=html[:last] + html[html.index("</span>", last) + len("</span>") :])
-
-    page.route(models_address, with_a_token_less)
-    page.goto(models_address)
-    page.unroute(models_address)
+    in_another_text(page, models_address)
     choose_the_second(page)
     token(page, 2).hover()
     until(page, f"{SAYS}.includes('of step2000') && {SAYS}.includes('into other tokens')")

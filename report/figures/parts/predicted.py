@@ -18,6 +18,9 @@ from report.text import number, set_apart, shortened, signed
 EFFECT = "direct effect"
 UNIT = "logits"
 
+TEXT = "sentences/{sentence}.json"
+"""File of a text, by which its tokens are known."""
+
 LONGEST = 72
 """Signs of a text on the switch."""
 

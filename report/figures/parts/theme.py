@@ -194,12 +194,15 @@ class Source:
     """Names of these datasets."""
     tokens: str | None = ""
     """Address of the file that has the tokens; "": the passage's; None: no token is named."""
+    text: str = ""
+    """Where no token is named, the file of the text whose tokens are marked; "": none are."""
 
     @property
     def as_json(self) -> dict[str, Any]:
         """What the specification has of it."""
         told = {"url": self.url, "decode": self.decode, "datasets": self.datasets}
-        return told if self.tokens == "" else told | {"tokens": self.tokens}
+        told |= {} if self.tokens == "" else {"tokens": self.tokens}
+        return told | ({"text": self.text} if self.text else {})
 
 
 def frame(

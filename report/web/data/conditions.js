@@ -25,6 +25,8 @@ export function received(file, texts, reduction, { lines, cut, noun }) {
   });
   return {
     datasets: { lines: shown.flatMap(({ rows }) => rows) },
+    // where the tokens of the prompt without additions are: the same for additions of one length
+    text: [...texts.conditions[0].tokens, ...shown.at(-1).text.positions],
     points: {
       positions: Math.max(...shown.map(({ rows }) => rows.length)),
       tell: (position) => told(position, shown, texts, { cut, noun }, digits(file.step)),

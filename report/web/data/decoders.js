@@ -5,6 +5,7 @@
 // labels of the tokens, the values of the controls and usermeta.report, and returns
 //   datasets  {name: rows} for the chart
 //   signals   params of the chart to set (optional)
+//   text      labels by which the text is known, where they are not those of its tokens (optional)
 // and for the attention map also its picture (raster.js) and a look-up of single cells; where report.points
 // says how a chart is pointed at, `points`, see positions.js and heads.js.
 //

@@ -6,9 +6,10 @@ import { latest, loadJson, loadTokens } from "../data/loading.js";
 import { cells } from "../reader/cells.js";
 import { heads } from "../reader/heads.js";
 import { items } from "../reader/items.js";
-import { limit, marked, markSignals, pins, sameHead } from "../reader/marks.js";
+import { limit, marked, markSignals, pins, PLACES, readIn, sameHead } from "../reader/marks.js";
 import { positions } from "../reader/positions.js";
 import { walk } from "../reader/walk.js";
+import { textId } from "../reader/words.js";
 import { draw, loadLibrary } from "./drawing.js";
 import { told } from "./expressions.js";
 import { MapDrawing } from "./map_drawing.js";
@@ -27,6 +28,8 @@ export class Chart {
     this.canvasBox = box.querySelector(".live-figure__chart");
     this.title = box.parentElement.querySelector(".live-figure__title");
     this.dataLink = dataLink;
+    this.texts = {}; // address of a text's tokens -> which text it is
+    this.sources = {}; // model -> what its specification says of data
   }
 
   async embed(spec, datasets, values) {
@@ -59,17 +62,34 @@ export class Chart {
     return loadSpec(this.specAddress, state);
   }
 
+  // The address of a file at a state, of one with {layer} and the like.
+  addressAt(state, path) {
+    return new URL(path.replace(/{(\w+)}/g, (_, name) => state[name]), this.figure.datasets);
+  }
+
   // What a state needs, by its specification's `data`: its dataset file, the file's address, and the
   // labels of its tokens (true where the figure names no tokens).
-  async fetched(state, { url, tokens: labels }) {
-    const filled = (path) => path.replace(/{(\w+)}/g, (_, name) => state[name]);
-    const at = (path) => new URL(filled(path), this.figure.datasets);
-    const address = at(url).href;
-    const [file, tokens] = await Promise.all([
-      loadJson(address),
-      labels === null || loadTokens(at(labels ?? "passage.json")),
-    ]);
-    return { address, file, tokens };
+  async fetched(state, { url, tokens = "passage.json" }) {
+    const address = this.addressAt(state, url).href;
+    const labels = tokens === null || loadTokens(this.addressAt(state, tokens));
+    const [file, read] = await Promise.all([loadJson(address), labels]);
+    return { address, file, tokens: read };
+  }
+
+  // Which text its tokens are of at a state, undefined where none is, or that is not known yet.
+  textAt(state) {
+    const { text, tokens = "passage.json" } = this.sources[state.model] ?? {};
+    return this.texts[(text ?? tokens) && this.addressAt(state, text ?? tokens).href];
+  }
+
+  // Finds that out of the data that it shows.
+  async readText(state, source, tokens, shown) {
+    const { text, tokens: named = "passage.json" } = source;
+    this.sources[state.model] = source;
+    if (!(text ?? named)) return;
+    const address = this.addressAt(state, text ?? named);
+    const labels = shown.text ?? (text ? await loadTokens(address) : tokens);
+    if (Array.isArray(labels)) this.texts[address.href] ??= textId(labels);
   }
 
   // Draws the data of a state, or puts them into the chart that is there.
@@ -81,11 +101,14 @@ export class Chart {
     const { address, file, tokens } = await this.fetched(state, this.report.data);
     if (!this.element.isConnected) return;
     const shown = decoders[decode](file, tokens, state, this.report);
+    await this.readText(state, this.report.data, tokens, shown);
     this.changeTo(state.model);
     if (shown.map) await (this.map ??= new MapDrawing(this)).ready(shown);
     if (!this.element.isConnected) return;
     if (Array.isArray(tokens)) this.labels = tokens;
-    limit(reach(shown.datasets, this.labels), this.model);
+    this.text = this.textAt(state);
+    if (this.figure.charts[0] === this) readIn(this.figure, this.text);
+    limit(reach(shown.datasets, this.labels), this.model, this.text);
     const before = this.view && shade();
     const painted = this.painted(shown);
     const rows = { ...shown.datasets, ...painted.datasets };
@@ -147,7 +170,14 @@ export class Chart {
 
   // What a reader marks, as params of the chart.
   get marks() {
-    return markSignals(this.model);
+    return markSignals(this.model, this.text);
+  }
+
+  // Whether it would mark what is pinned, were that a token of its text.
+  get lacksPin() {
+    const { text } = pins();
+    if (!this.view || !text || !this.text || text === this.text) return false;
+    return PLACES.some((name) => pins()[name] >= 0 && this.params.has(`pinned_${name}`));
   }
 
   mark() {

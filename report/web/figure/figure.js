@@ -33,6 +33,7 @@ export class Figure {
     );
     this.update = latest(() => this.show());
     openOnPhone(this.inputs);
+    this.remarks = new Map(); // what it is about -> what is told of it
     this.picks = {}; // what is chosen in the chart itself, as its address says it
     watchInputs(this.inputs, (values) => this.set(values));
     watchSettling(element);
@@ -63,7 +64,7 @@ export class Figure {
   get values() {
     const { looks } = this;
     const state = Object.entries(this.state).filter(([name, value]) => value !== looks[name]);
-    return { ...Object.fromEntries(state), ...this.picks, ...pinsInAddress(this.addressed) };
+    return { ...Object.fromEntries(state), ...this.picks, ...pinsInAddress(this.addressed, this.text) };
   }
 
   // The part of the address after the page's own: #fig-1:layer=2,head=5.
@@ -85,7 +86,7 @@ export class Figure {
 
   // Values out of reach are clamped, unknown ones dropped.
   set(values, spread = true) {
-    this.remark("");
+    this.remark("link", "");
     if (values.model) freeSliders(this);
     const before = this.fragment();
     for (const input of this.inputs) {
@@ -165,6 +166,12 @@ export class Figure {
     return this.state.model ?? this.datasets.pathname.split("/").at(-2);
   }
 
+  // The text that its tokens are of, undefined where they are of several, or that is not known yet.
+  get text() {
+    const [text, ...others] = new Set(this.charts.map((chart) => chart.textAt(this.state)));
+    return others.length ? undefined : text;
+  }
+
   // The head that it shows, null if it is no figure of one head.
   get head() {
     const { layer, head } = this.state;
@@ -196,6 +203,7 @@ export class Figure {
       if (!this.charts.every((chart) => chart.view)) return;
       this.succeed();
       this.shows = state;
+      this.tellPin();
       tellSeen(this, state);
       this.element.dispatchEvent(new Event("figureshown"));
     } catch (error) {
@@ -207,6 +215,12 @@ export class Figure {
   mark() {
     this.charts.forEach((chart) => chart.mark());
     if (this.head) markHead(this.controls, "live-figure__controls", this.head);
+    this.tellPin();
+  }
+
+  tellPin() {
+    const lacks = this.charts.some((chart) => chart.lacksPin);
+    this.remark("pin", lacks ? "What is pinned is not marked here, where other tokens are read." : "");
   }
 
   succeed() {
@@ -231,20 +245,15 @@ export class Figure {
     this.element.dispatchEvent(new Event("figurefailed"));
   }
 
-  // Tells a reader, once, something that stays true of the figure.
-  note(text) {
-    const note = this.element.querySelector(".live-figure__note:not(.live-figure__remark)") ?? document.createElement("p");
-    Object.assign(note, { className: "live-figure__note", textContent: text });
-    this.live.before(note);
-  }
-
-  // Tells a reader something that is true until something else is to be seen; "": nothing.
-  remark(text) {
-    if (!text && !this.remarked) return;
-    const className = "live-figure__note live-figure__remark";
-    this.remarked ??= Object.assign(document.createElement("p"), { className });
-    Object.assign(this.remarked, { textContent: text, role: "status", hidden: !text });
-    this.controls.after(this.remarked);
+  // Tells a reader something that a picture does not say, until another is told about the same;
+  // "": nothing.
+  remark(about, text) {
+    if (text === (this.remarks.get(about) ?? "")) return;
+    this.remarks.set(about, text);
+    const all = [...this.remarks.values()].filter(Boolean).join(" ");
+    this.note ??= Object.assign(document.createElement("p"), { className: "live-figure__note" });
+    Object.assign(this.note, { textContent: all, role: "status", hidden: !all });
+    this.controls.after(this.note);
   }
 
   say(text) {
@@ -269,6 +278,6 @@ function spreadLinked(source) {
     if (figure === source) continue;
     const state = figure.stateOf(source.head);
     if (state) figure.set(state, false);
-    figure.remark(state ? "" : `It stays as it is: ${source.name} is of another model.`);
+    figure.remark("link", state ? "" : `It stays as it is: ${source.name} is of another model.`);
   }
 }

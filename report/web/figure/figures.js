@@ -128,7 +128,7 @@ addEventListener(
 onMark(() => figures.forEach((figure) => figure.mark()));
 onMark(() => Math.max(marked().token, pins().token) >= 0 && shadePassage().catch(console.warn));
 onMark(() => marked().head >= 0 && showHead());
-onLabels(() => charts().find(({ labels }) => labels)?.labels);
+onLabels((of) => charts().find(({ labels, text }) => labels && text === of)?.labels);
 
 // Called once by start.js, which gives what it has:
 //   whenNear(element, act)  runs `act` once the element is needed; forget(element): no more

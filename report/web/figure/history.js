@@ -2,7 +2,7 @@
 // (#fig-1:layer=2,head=5). For each entry of the history, what all figures showed is remembered.
 
 import * as address from "../reader/address.js";
-import { limit, onPin, pins, pinsInAddress, setPins } from "../reader/marks.js";
+import { limit, onPin, pins, pinsInAddress, readIn, setPins } from "../reader/marks.js";
 import { param } from "./controls.js";
 import { figures } from "./figure.js";
 
@@ -25,8 +25,9 @@ export function restore() {
   const { id, values } = address.parsed(location.hash) ?? {};
   const named = figureOf(id);
   if (then?.path === location.pathname) {
-    setPins(then.pins);
+    setPins(then.pins, named);
     for (const [each, values] of then.figures) figureOf(each)?.restore(values);
+    if (named) readIn(named, named.text);
     [inView, moved] = [pinnedHead(), new Map(then.moved)];
     if (named && !inSight(named.element)) named.element.scrollIntoView();
     return;
@@ -34,17 +35,20 @@ export function restore() {
   const told = (named || id === "passage") && Object.fromEntries(values);
   if (told) {
     const [token] = told.cell?.split("+") ?? [];
-    setPins({ pinned_token: token, model: named?.addressed, ...told });
-    limit(reachOfSliders());
+    const own = { model: named?.addressed, pinned_text: named ? undefined : passageText() };
+    setPins({ pinned_token: token, ...own, ...told }, named);
+    limit(reachOfSliders(), undefined, passageText());
   }
   bringHead();
   if (told) {
     named?.restore(told);
+    if (named) readIn(named, named.text);
     (named?.element ?? document.querySelector(".passage"))?.scrollIntoView();
   }
   remember();
 }
 
+const passageText = () => document.getElementById("passage")?.dataset.text;
 const figureOf = (id) => figures.get(id && document.getElementById(id));
 
 // Layers and heads of the page's sliders.
@@ -100,6 +104,6 @@ onPin(bringHead);
 onPin((source) => {
   for (const figure of figures.values()) figure.pick({});
   const figure = source ?? figureOf(address.parsed(location.hash)?.id);
-  address.write(() => (figure ? figure.fragment() : address.fragment("passage", pinsInAddress())));
+  address.write(() => (figure ? figure.fragment() : address.fragment("passage", pinsInAddress(undefined, passageText()))));
   address.settle();
 });

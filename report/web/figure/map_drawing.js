@@ -108,7 +108,7 @@ export class MapDrawing {
     const { Beside } = await import("./map_beside.js");
     const draw = latest(async () => this.beside && (await chart.repainted()?.runAsync()));
     const ready = (place) => (place === "map" ? draw() : this.zoom?.overview.draw());
-    return new Beside(ready, (sentence) => chart.figure.note(sentence));
+    return new Beside(ready, (sentence) => chart.figure.remark("worker", sentence));
   }
 
   // Whether a part of the map can be shown.

@@ -30,20 +30,17 @@ export async function fitSliders(figure, address) {
   tellBeyond(figure, model);
 }
 
-// Below the controls, for as long as these stand where the model made them stand.
+// For as long as these stand where the model made them stand.
 function tellBeyond(figure, model) {
   const { model: of, beyond = [] } = asked.get(figure) ?? {};
   const still = of === model && beyond.every(([slider]) => slider.value === slider.max);
-  const place = figure.element.querySelector(".live-figure__beyond") ?? document.createElement("p");
-  if (!still) return place.remove();
+  if (!still) return figure.remark("beyond", "");
   const name = figure.element.querySelector("input[data-param=model]:checked").parentElement.textContent;
   const told = beyond.map(([slider, value]) => {
     const what = slider.closest("label").querySelector("span").textContent.trim().toLowerCase();
     return `${name.trim()} has no ${what} ${value}: ${what} ${slider.max}, its last, is shown.`;
   });
-  Object.assign(place, { className: "live-figure__beyond", role: "status" });
-  place.textContent = told.join(" ");
-  figure.element.querySelector(".live-figure__controls").append(place);
+  figure.remark("beyond", told.join(" "));
 }
 
 // Lets sliders reach what any model has, before another is chosen together with their values.

@@ -3,7 +3,7 @@
 // passage. A pinned cell is outlined, and its tokens are pinned.
 
 import { gives, givesMost, part } from "../data/shares.js";
-import { aim, pin, pins, pointSoon, unpin, unpoint } from "./marks.js";
+import { aim, inText, pin, pins, pointSoon, unpin, unpoint } from "./marks.js";
 import { clamp, PAGE } from "./walk.js";
 
 const TINY = 6; // pixels of a cell below which its row is told as well: it can hardly be aimed at
@@ -45,20 +45,22 @@ export function cells(chart) {
     show: (at) => {
       pointed = at;
       draw(chart, pointed, at ? largest(at[0]) : []).runAsync();
-      if (at) pointSoon({ token: at[0], target: at[1] });
+      if (at) pointSoon({ token: at[0], target: at[1], text: chart.text });
       else unpoint();
     },
     choose: (at) => {
       const again = chosen(figure)?.join() === at.join();
       pickCell(figure, again ? null : at);
       if (again) unpin(["token"], figure);
-      else pin({ token: at[0], target: at[1] }, figure);
+      else pin({ token: at[0], target: at[1], text: chart.text }, figure);
       draw(chart, pointed).runAsync();
     },
     // what the address says, as far as this map has it
     restore: () => {
       const at = chosen(figure) && nearest(...chosen(figure), map());
-      pickCell(figure, at && pins().token === at[0] ? at : null);
+      const { text } = pins();
+      const { token } = text === undefined ? pins() : inText(pins(), chart.text);
+      pickCell(figure, at && token === at[0] ? at : null);
       if (figure.picks.cell) aim(at[1]);
       draw(chart, pointed);
     },

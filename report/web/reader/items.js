@@ -57,10 +57,10 @@ function cursorOf(box) {
 }
 
 // What an item marks in all figures; of a figure of one layer, heads are heads of that layer.
-function marksOf({ figure, model }, item) {
+function marksOf({ figure, model, text }, item) {
   const { token = item.datum.current_token, head } = item.datum;
   const layer = item.datum.layer ?? figure.state.layer;
-  const found = token === undefined ? {} : { token };
+  const found = token === undefined ? {} : { token, text };
   return layer === undefined || head === undefined
     ? found
     : { ...found, layer, head, model };

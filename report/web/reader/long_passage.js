@@ -95,7 +95,7 @@ function show() {
     return say("found nowhere");
   }
   const [token] = found[at];
-  point({ token });
+  point({ token, text: passage.dataset.text });
   say(`${at + 1} of ${found.length}, token ${token}`);
 }
 

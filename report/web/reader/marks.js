@@ -6,7 +6,8 @@
 const IN_ADDRESS = ["token", "layer", "head", "position", "original"];
 const NAMES = [...IN_ADDRESS, "target"]; // of a cell, which the address of its figure has
 const NONE = Object.fromEntries(NAMES.map((name) => [name, -1])); // -1: none
-const HEAD = ["layer", "head"];
+const HEAD = ["layer", "head"]; // of a model
+export const PLACES = ["token", "target", "position", "original"]; // of a text, see `textId` of words.js
 
 let pointed = NONE;
 let pinned = NONE;
@@ -37,17 +38,23 @@ export const pins = () => pinned;
 export const sameHead = (one, other) =>
   ["layer", "head", "model"].every((part) => one[part] === other[part]);
 
-// Params of a chart. model: of its heads, where a page has several; others' heads are not marked.
-export function markSignals(model) {
-  const of = (prefix, marks) =>
-    NAMES.map((name) => {
-      const other = HEAD.includes(name) && marks.model !== model;
-      return [`${prefix}_${name}`, other ? -1 : marks[name]];
-    });
+const without = (marks, names) => ({ ...marks, ...Object.fromEntries(names.map((name) => [name, -1])) });
+
+// Of what is marked or pinned, what is in a text: in another, the same index is another word.
+export const inText = (marks, text) =>
+  text !== undefined && marks.text === text ? marks : without(marks, PLACES);
+
+// Params of a chart. model: of its heads; text: of its tokens. A page may have several of both, and
+// what belongs to others is not marked.
+export function markSignals(model, text) {
+  const of = (prefix, marks) => {
+    const here = inText(marks.model === model ? marks : without(marks, HEAD), text);
+    return NAMES.map((name) => [`${prefix}_${name}`, here[name]]);
+  };
   return Object.fromEntries([...of("marked", pointed), ...of("pinned", pinned)]);
 }
 
-// values: what is pointed at, all of it, e.g. {token: 3} or {layer: 1, head: 2}
+// values: what is pointed at, all of it, e.g. {token: 3, text} or {layer: 1, head: 2, model}
 export function point(values) {
   const next = { ...NONE, ...values };
   if (same(next, pointed)) return;
@@ -73,7 +80,7 @@ export function pin(values, figure) {
   if (!Object.keys(values).length) return;
   const again = Object.entries(values).every(([name, value]) => pinned[name] === value);
   if (again) unpin(Object.keys(values), figure);
-  else change({ ...pinned, ...withoutTarget(values), ...values }, figure);
+  else change({ ...inOne(values), ...withoutTarget(values), ...values }, figure);
 }
 
 // Says which target the pinned token was pinned with.
@@ -83,11 +90,15 @@ export function aim(target) {
   tell();
 }
 
+// What is pinned, as far as it is in the text of what will be.
+const inOne = ({ text }) => (text === undefined ? pinned : inText(pinned, text));
+
 // A target stands as long as its token.
 const withoutTarget = (values) => ("token" in values ? { target: NONE.target } : {});
 
 export function unpin(names, figure) {
   const none = Object.fromEntries(names.map((name) => [name, NONE[name]]));
+  if (names.some((name) => PLACES.includes(name))) none.text = undefined;
   if (byFinger()) pointed = NONE; // a finger that takes a pin away points at nothing
   change({ ...pinned, ...none, ...withoutTarget(none) }, figure);
 }
@@ -109,29 +120,46 @@ export function clearMarks() {
 
 // --- In an address: pinned_token=17 -----------------------------------------------------------
 
-// model: which the address says already; a head of another one is said with its own
-export function pinsInAddress(model) {
+// model, text: which the address says already; what is of others is said with its own
+export function pinsInAddress(model, text) {
   const names = IN_ADDRESS.filter((name) => pinned[name] >= 0);
   if (pinned.head >= 0 && pinned.model && pinned.model !== model) names.push("model");
+  if (placed(pinned) && pinned.text && pinned.text !== text) names.push("text");
   return Object.fromEntries(names.map((name) => [`pinned_${name}`, pinned[name]]));
 }
 
-// values: dict that may have such entries, as texts; what it lacks is not pinned
-export function setPins(values) {
+const placed = (marks) => PLACES.some((name) => marks[name] >= 0);
+
+let owner; // the figure in whose text the pins of an address are, as long as that is not known
+
+// values: dict that may have such entries, as texts; what it lacks is not pinned; figure: whose
+// address it is
+export function setPins(values, figure) {
   const index = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : -1);
   const next = Object.fromEntries(NAMES.map((name) => [name, index(values[`pinned_${name}`])]));
   if (next.layer < 0 || next.head < 0) next.layer = next.head = -1;
   // else of the figure whose address it is
   if (next.head >= 0) next.model = values.pinned_model ?? values.model;
+  if (placed(next)) next.text = values.pinned_text;
+  owner = figure;
   if (same(next, pinned)) return;
   pinned = next;
   tell();
 }
 
-// Clamps what is pinned to what there is; counts: dict of name to how many there are; model: whose
-// heads are counted, as another has others
-export function limit(counts, model = pinned.model) {
-  const other = (name) => HEAD.includes(name) && model !== pinned.model;
+// Says what the text of a figure is, once that is known.
+export function readIn(figure, text) {
+  if (figure !== owner || text === undefined) return;
+  owner = undefined;
+  if (!placed(pinned) || pinned.text !== undefined) return;
+  pinned = { ...pinned, text };
+  tell();
+}
+
+// Clamps what is pinned to what there is; counts: dict of name to how many there are; model, text:
+// whose heads and tokens are counted, as another has others
+export function limit(counts, model = pinned.model, text = pinned.text) {
+  const other = (name) => (HEAD.includes(name) ? model !== pinned.model : text !== pinned.text);
   const within = (name) =>
     other(name) ? pinned[name] : Math.min(pinned[name], (counts[name] ?? Infinity) - 1);
   const next = { ...pinned, ...Object.fromEntries(NAMES.map((name) => [name, within(name)])) };
@@ -141,7 +169,7 @@ export function limit(counts, model = pinned.model) {
 }
 
 const same = (one, other) =>
-  one.model === other.model && NAMES.every((name) => one[name] === other[name]);
+  one.model === other.model && one.text === other.text && NAMES.every((name) => one[name] === other[name]);
 
 function tell() {
   due = false;

@@ -1,12 +1,13 @@
 // The passage: its tokens mark themselves in all figures, by mouse, by finger and by arrow keys.
 
-import { isTouch, marked, onMark, pin, pins, point, unpoint } from "./marks.js";
+import { inText, isTouch, marked, onMark, pin, pins, point, unpoint } from "./marks.js";
 import { shortened } from "./words.js";
 
 export function watchPassage(passage) {
   if (passage.querySelector(".passage__tip")) return; // it is watched already
   if (passage.id !== "passage") return; // no figure is about it
   number(passage);
+  ({ text } = passage.dataset);
   addTip(passage);
   awaitLong(passage.parentElement);
   const on = (type, act) =>
@@ -14,13 +15,13 @@ export function watchPassage(passage) {
       const element = event.target.closest(".token[data-token]");
       if (element) act(Number(partAt(element, event).dataset.token), event);
     });
-  on("pointerover", (token, event) => isTouch(event) || point({ token }));
-  on("pointermove", (token, event) => isTouch(event) || point({ token })); // from part to part
-  on("focusin", (token) => point({ token }));
+  on("pointerover", (token, event) => isTouch(event) || point({ token, text }));
+  on("pointermove", (token, event) => isTouch(event) || point({ token, text })); // from part to part
+  on("focusin", (token) => point({ token, text }));
   on("click", (token) => {
     elementOf(token).focus({ preventScroll: true }); // a browser takes the last part of a character
-    point({ token }); // of a finger it is the only sign
-    pin({ token });
+    point({ token, text }); // of a finger it is the only sign
+    pin({ token, text });
   });
   on("keydown", (token, event) => press(passage, token, event));
   // a mouse that goes leaves what the keyboard is on
@@ -44,11 +45,12 @@ function awaitLong(frame) {
 
 function pointAtFocused(passage) {
   const token = passage.querySelector(".token[data-token]:focus-visible");
-  if (token) point({ token: Number(token.dataset.token) });
+  if (token) point({ token: Number(token.dataset.token), text });
   else unpoint();
 }
 
 let tokens = []; // of the passage of this page: to look for one among thousands takes milliseconds
+let text; // which it is
 
 // The element of a token, undefined where there is none.
 const elementOf = (token) => (tokens[token]?.isConnected ? tokens[token] : undefined);
@@ -67,8 +69,9 @@ function partAt(element, { clientX: x, clientY: y }) {
   return parts[Math.min(Math.floor(along * parts.length), parts.length - 1)];
 }
 
-// What a token reads, undefined where it cannot be seen.
-export function textOf(token) {
+// What a token reads, undefined where it cannot be seen. of: the text that it is in
+export function textOf(token, of = text) {
+  if (of !== text) return undefined;
   const element = elementOf(token);
   const part = element?.dataset.part;
   return part ? `${part}·${element.textContent.trim()}` : element?.textContent;
@@ -77,13 +80,13 @@ export function textOf(token) {
 let pinned = -1; // when it was brought in
 
 onMark(() => {
-  const { token } = pins();
-  classify("token--marked", marked().token);
+  const [at, { token, target }] = [marked(), pins()].map((marks) => inText(marks, text));
+  classify("token--marked", at.token);
   classify("token--pinned", token);
-  classify("token--target", marked().target);
-  classify("token--target-pinned", pins().target);
+  classify("token--target", at.target);
+  classify("token--target-pinned", target);
   if (token !== pinned) bringIn(token);
-  bringIn(marked().token);
+  bringIn(at.token);
   pinned = token;
   placeTips();
 });
@@ -175,7 +178,7 @@ function placeTip(passage) {
 function press(passage, token, event) {
   if (["Enter", " "].includes(event.key)) {
     event.preventDefault();
-    pin({ token });
+    pin({ token, text });
     return;
   }
   const on = passage.dir === "rtl" ? -1 : 1;

@@ -24,14 +24,14 @@ function place() {
 
 function showPins() {
   place();
-  const { token, target, layer, head, position, original } = pins();
+  const { token, target, layer, head, position, original, text } = pins();
   const chips = [];
   if (head >= 0) {
     const words = `: layer ${layer}, head ${head}`;
     chips.push([["layer", "head", "model"], headName({ layer, head }), words]);
   }
-  const looksAt = target >= 0 ? ` → ${quoted(target)}` : "";
-  if (token >= 0) chips.push([["token"], quoted(token) + looksAt, `, token ${token}`]);
+  const looksAt = target >= 0 ? ` → ${quoted(target, text)}` : "";
+  if (token >= 0) chips.push([["token"], quoted(token, text) + looksAt, `, token ${token}`]);
   if (position >= 0 || original >= 0) {
     const at = position >= 0 ? position : original;
     chips.push([["position", "original"], `position ${at}`, ""]);
@@ -43,9 +43,9 @@ function showPins() {
   box.replaceChildren(...(chips.length ? [spoken("pins__label", "Pinned")] : []), ...chips.map(chip));
 }
 
-function quoted(token) {
-  const text = textOf(token) ?? labels()?.[token];
-  return text === undefined ? `token ${token}` : `“${shortened(text.trim() || text)}”`;
+function quoted(token, text) {
+  const label = textOf(token, text) ?? labels(text)?.[token];
+  return label === undefined ? `token ${token}` : `“${shortened(label.trim() || label)}”`;
 }
 
 function spoken(className, textContent) {

@@ -12,6 +12,7 @@ import { clamp, PAGE } from "./walk.js";
 export function positions(chart) {
   const { view } = chart;
   const points = () => chart.shown.points;
+  const marks = (at) => ({ ...points().mark(at), text: chart.text });
   const within = (position) => clamp(position, 0, points().positions - 1);
 
   return {
@@ -31,7 +32,7 @@ export function positions(chart) {
     place: (position) => [view.scale("x")(position), view.height() / 3],
     same: (one, other) => one === other,
     tell: (position) => points().tell(position),
-    show: (at) => (at === null ? unpoint() : point(points().mark(at))),
-    choose: (at) => pin(points().mark(at), chart.figure),
+    show: (at) => (at === null ? unpoint() : point(marks(at))),
+    choose: (at) => pin(marks(at), chart.figure),
   };
 }

@@ -5,9 +5,9 @@
 import { latest, loadStyles, reason } from "../data/loading.js";
 import { attention } from "../data/shard.js";
 import { percent } from "../data/shares.js";
-import { marked, onMark, pins } from "./marks.js";
+import { inText, marked, onMark, pins } from "./marks.js";
 import { bringIn, sayOf, textOf } from "./passage.js";
-import { cut } from "./words.js";
+import { cut, textId } from "./words.js";
 
 const FAINTEST = 0.002; // of attention; a shade for less could not be seen
 const NUMBERED = 9; // at most, the strongest first
@@ -82,7 +82,8 @@ function hold(on) {
 const isTurned = () => isOn("gets") !== held;
 
 // The token that is looked from: the one that is pointed at, else the pinned one, else the article's.
-const looker = () => [marked().token, pins().token, first()].find((token) => tokens[token]);
+const looker = () => [inPassage(marked()).token, inPassage(pins()).token, first()].find((token) => tokens[token]);
+const inPassage = (marks) => inText(marks, passage.dataset.text);
 
 // The one that the article shows until a reader points at another.
 const first = () => (passage.dataset.opens ? Number(passage.dataset.opens) : -1);
@@ -98,7 +99,7 @@ const shade = latest(async () => {
     if (!of) return tell("No figure of this page shows a head that reads this text.");
     figure = of.figure;
     offer(figure);
-    if (of.map.size !== tokens.length) {
+    if (of.text !== passage.dataset.text) {
       return tell(`${of.head}: this model cuts the text into other tokens, so it has no shades here.`);
     }
     paint(token, sharesOf(of.map, token), of);
@@ -134,10 +135,10 @@ async function headInUse() {
   for (const each of candidates()) {
     const { state: now, shows: state = now, charts: [chart] } = each;
     const { report } = (await chart.specification(state)).usermeta;
-    const { file } = await chart.fetched(state, report.data);
+    const { file, tokens: labels } = await chart.fetched(state, report.data);
     if (file.schema !== "attention/4") continue; // what it shows of a head is no passage's attention
     if (!decoded.has(file)) decoded.set(file, attention(file));
-    return { map: decoded.get(file), figure: each, head: nameOf(each, state) };
+    return { map: decoded.get(file), figure: each, head: nameOf(each, state), text: textId(labels) };
   }
   return null;
 }
@@ -216,7 +217,7 @@ function paint(token, of, { head }) {
   });
   placeNumbers();
   const sentence = sentenceOf(token, of, strongest);
-  says.textContent = `${head}: ${sentence}`;
+  says.textContent = `${head}: ${sentence}${elsewhere()}`;
   sayOf(token, shares[strongest[0]] ? shortOf(of, strongest[0]) : "");
   if (isOn("keep")) bringIn(token);
 }
@@ -310,9 +311,13 @@ function clear() {
     if (element.dataset.rank) delete element.dataset.rank;
   });
   placeNumbers();
-  says.textContent = hint;
+  says.textContent = hint + elsewhere();
   sayOf(-1, "");
 }
+
+// A pin that this text has not is not its word of that index.
+const elsewhere = () =>
+  pins().token >= 0 && inPassage(pins()).token < 0 ? " What is pinned is no token of this text." : "";
 
 function tell(text) {
   clear();

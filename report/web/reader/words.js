@@ -12,6 +12,17 @@ export function cut(text, most) {
 // The usual short name of a head.
 export const headName = ({ layer, head }) => `L${layer}H${head}`;
 
-// The same as HTML.
+// Which text a list of labels is: of two texts, or of one that is cut otherwise, index 40 is another
+// word. CRC-32 in hexadecimal, as `text_id` of report/text.py.
+export function textId(labels) {
+  let sum = -1;
+  for (const byte of new TextEncoder().encode(labels.join("\0"))) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (0xedb88320 & -(sum & 1));
+  }
+  return (~sum >>> 0).toString(16).padStart(8, "0");
+}
+
+// A text as HTML, cut short.
 export const escaped = (text) =>
   String(shortened(text)).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
