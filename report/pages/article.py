@@ -18,7 +18,7 @@ from report.pages.citations import Citations
 from report.pages.drawn import Drawn
 from report.pages.glossary import term
 from report.pages.placed import PlacedFigure, controls_for, drawn, has_several, with_rows
-from report.pages.templates import environment
+from report.pages.templates import HEAD, environment, head_name
 from report.study.front_matter import FIGURE
 from report.study.study import Study, publication_of
 from report.text import split_sentences
@@ -62,6 +62,13 @@ class ArticleFigures:
         """What templates may call: dict of name to function."""
         named = {name: getattr(self, name) for name in FUNCTIONS}
         return named | {claims.FAILED: self.claim_fails}
+
+    def model_named(self, data: Data = None) -> str:
+        """What figures name a model by, "" if they have none. data: its own, if not the first"""
+        if has_several(self.data):
+            names = {id(each): name for name, each in self.data.by_name.items()}
+            return names[id(data)] if data else next(iter(names.values()))
+        return getattr(data or self.data, "address", "").strip("/")
 
     def can_draw(self, name: str, data: Data = None, measure: str | None = None) -> bool:
         """`{% if can_draw("attention_breakdown") %}`: whether this model has what it shows."""
@@ -156,15 +163,19 @@ class ArticleFigures:
         number = self.announced.index(name) + 1
         return Markup('<a class="figure-ref" href="#fig-{0}">Figure {0}</a>').format(number)
 
-    def term(self, key: str, text: str | None = None) -> Markup:
+    def term(self, key: str, text: str | None = None, of: Data = None) -> Markup:
         """`{{ term("head", "heads") }}`: a word whose meaning shows beside it, and in the glossary.
 
         text: what stands in the text, if not the term's name
+        of: of the name of a head, as in `term("head-name", h.label, of=data.models[1])`: the data
+            of its model, if that is not the article's first
         raises: ReportError if the glossary has no such term
         """
         entry = term(key)
         address = f"{ROOT}glossary/#{entry.anchor}"
-        return Markup('<a class="term" href="{}">{}</a>').format(address, text or entry.word)
+        link = Markup('<a class="term" href="{}">{}</a>').format(address, text or entry.word)
+        model = bool(text and HEAD.fullmatch(text)) and self.model_named(of)
+        return head_name(link, model) if model else link
 
     def cite(self, *keys: str, text: str | None = None) -> Markup | str:
         """`{{ cite("xiao2023") }}`: "(Xiao et al., 2023)", a link into the list at the end.
@@ -190,10 +201,12 @@ class ArticleFigures:
         """
         if self.conclusion:
             raise ReportError("finding() is called twice; an article says once what it found.")
-        self.conclusion = re.sub("[ \\n]+", " ", caller()).strip()
+        answer = re.sub("[ \\n]+", " ", caller()).strip()
+        # on other pages, names of heads are text
+        self.conclusion = re.sub(r'<span class="head-name"[^>]*>(\w+)</span>', r"\1", answer)
         if picture and beside:
             picture = Markup('<div class="opening">\n{}\n{}\n</div>').format(picture, beside)
-        return opening(self.conclusion, str(picture))
+        return opening(answer, str(picture))
 
     def cover(self, name: str) -> str:
         """`{{ cover("attention_map") }}`: the figure that stands for the article.

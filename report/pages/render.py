@@ -40,7 +40,7 @@ from report.pages.new import as_measured
 from report.pages.page import Page
 from report.pages.policy import policy
 from report.pages.provenance import NAME, provenance
-from report.pages.templates import environment
+from report.pages.templates import HEADS_OF, environment
 from report.study.study import Study, publication_of
 from report.text import split_sentences
 
@@ -345,7 +345,7 @@ def _render(study, article, context, through_errors=False):
     jinja = environment(study.template.parent, publication_of(study.template) / "templates")
     if through_errors:
         jinja.code_generator_class = ThroughErrors
-    jinja.globals |= article.functions
+    jinja.globals |= article.functions | {HEADS_OF: article.model_named()}
     name = str(study.prose or study.template)
     code = jinja.compile(study.body, name, name)
     template = jinja.template_class.from_code(jinja, code, jinja.make_globals(None))

@@ -18,6 +18,7 @@ from jinja2 import (
     TemplateSyntaxError,
     pass_context,
 )
+from markupsafe import Markup
 
 from report import text
 from report.authored.boundary import authored, read_text
@@ -93,14 +94,27 @@ class _Loader(FileSystemLoader):
         return super().get_source(environment, template)
 
 
+HEADS_OF = "HEADS_OF"
+"""The model whose heads an article names, a variable; "" where figures have no such model."""
+
+HEAD = re.compile(r"L\d{1,3}H\d{1,3}")
+"""The usual short name of a head."""
+
+
+def head_name(name: str, model: str) -> Markup:
+    """The name of a head in the prose, which the page's script makes a button; else it is text."""
+    return Markup('<span class="head-name" data-model="{}">{}</span>').format(model, name)
+
+
 @pass_context  # so that nothing is worked out before a template is rendered, and its time begins
-def _writable(_, value):
+def _shown(context, value):
     """A value that a template shows; ReportError for half of a character, which no file holds."""
     if isinstance(value, str) and not value.isascii() and text.whole(value) != value:
         raise ReportError(
             f"{text.quoted(value)} holds half of a character, which no file can; write the whole."
         )
-    return value
+    model = isinstance(value, str) and HEAD.fullmatch(value) and context.get(HEADS_OF)
+    return head_name(value, model) if model else value
 
 
 def environment(*folders: Path) -> Environment:
@@ -114,7 +128,7 @@ def environment(*folders: Path) -> Environment:
     jinja = _Environment(
         loader=ChoiceLoader([_Loader([*folders, TEMPLATES]), kinds]),
         extensions=[Claims],
-        finalize=_writable,
+        finalize=_shown,
         optimized=False,
         undefined=StrictUndefined,
         # Markdown is no HTML: there, text goes through the filter `text`.

@@ -2,6 +2,7 @@
 
 import pytest
 
+from report.pages.templates import head_name
 from tests.figures.live_page import go_live, painted, until
 from tests.figures.test_script_marks import CHIPS, focus, walk
 
@@ -130,26 +131,47 @@ def test_a_tap_pins_a_head_and_covers_nothing(phone, address):
     until(phone, f"({CHIPS}).length === 0")
 
 
-NAMED = """async text => {
+NAMED = """async ([text, model]) => {
     const { nameHeads } = await import(new URL('../../assets/reader/names.js', location.href));
     const place = document.body.appendChild(document.createElement('p'));
     place.textContent = text;
-    nameHeads(place);
+    nameHeads(place, model);
     const found = [...place.querySelectorAll('button')];
     place.remove();
-    return found.map(each => [each.textContent, each.dataset.model]); }"""
+    return found.map(each => each.textContent); }"""
 
 
-def test_a_name_is_of_a_model_only_where_the_text_says_so(page, models_address):
+def test_a_sentence_names_heads_that_a_figure_shows(page, models_address):
     page.goto(models_address)
     go_live(page, 1)
-    assert page.evaluate(NAMED, "It is L1H2. And L2H3.") == [
-        ["L1H2", "step100"],
-        ["L2H3", "step100"],
-    ]
-    assert page.evaluate(NAMED, "L1H2 of step2000 and L0H0.") == [["L1H2", "step2000"]]
-    assert page.evaluate(NAMED, "In step2000 much differs. L1H2 rests.") == []
-    assert page.evaluate(NAMED, "L9H1 and L1H9 are not there, XL1H2 is no name.") == []
+    text = "It is L1H2. And L2H3. L9H1 and L1H9 are not there, XL1H2 is no name."
+    assert page.evaluate(NAMED, [text, "000000000001"]) == []
+    for model in ("step100", "step2000"):
+        assert page.evaluate(NAMED, [text, model]) == ["L1H2", "L2H3"]
+
+
+@pytest.mark.first_visit
+def test_a_name_in_the_prose_is_of_the_model_that_the_page_says(page, models_address):
+    def with_prose(route):
+        names = "".join(str(head_name("L1H2", model)) for model in ("step100", "step2000"))
+        frame = '<div class="passage-frame'
+        route.fulfill(body=route.fetch().text().replace(frame, f"<p>{names}</p>{frame}", 1))
+
+    page.route(models_address, with_prose)
+    page.set_viewport_size({"width": 1280, "height": 200})  # no figure is near
+    page.goto(models_address)
+    names = page.locator("p button.head-name")
+    names.first.wait_for()
+    assert page.locator(".live-figure--live").count() == 0
+    for number, model in enumerate(("step100", "step2000")):
+        names.nth(number).click()
+        until(page, f"({CHIPS}).length === 1")
+        assert [each.get_attribute("aria-pressed") for each in names.all()] == [
+            str(number == n).lower() for n in range(2)
+        ]
+        all_at(page, (1, 2), 1)
+        until(page, f"document.querySelector('#fig-1 input[value={model}]').checked")
+    page.unroute(models_address)
 
 
 # --- Several models -------------------------------------------------------------------------------

@@ -161,6 +161,36 @@ def test_terms_lead_to_the_glossary_and_unknown_ones_are_named_with_their_line(t
         render(tmp_path, data, '\n\n{{ term("skore") }}\n')
 
 
+def test_the_name_of_a_head_says_of_which_model_it_is(tmp_path, data):
+    body = (
+        "{% set h = find.strongest('first_token') %}"
+        "{% call finding() %}\nIt is {{ h.label }}.\n{% endcall %}\n{{ h.label }} `{{ h.place }}` "
+        '{{ term("head-name", h.label) }}\n\n{{ figure("update_magnitude") }}\n'
+    )
+    page, text = render(tmp_path, data, body)
+    assert re.fullmatch(r"It is L\dH\d\.", page.answer)
+    name = page.answer[6:-1]
+    span = f'<span class="head-name" data-model="0123456789ab">{name}</span>'
+    assert text.count(span) == 2
+    link = f'<a class="term" href="../../glossary/#head-name">{name}</a>'
+    assert span.replace(name, link) in text
+
+
+def test_the_name_of_a_head_may_be_of_another_model(tmp_path):
+    several = hand_made.several(tmp_path / "datasets" / "a")
+    body = (
+        '{{ "L1H2" }} {{ term("head-name", "L1H3", of=data.models[1]) }} {{ "L1H2, L1H3" }}\n\n'
+        '{{ figure("attention_map") }}\n'
+    )
+    _, text = render(tmp_path, several, body, HEADER.replace("update_magnitude", "attention_map"))
+    prose = text.partition('<figure class="live-figure')[0]
+    found = re.findall(r'<span class="head-name" data-model="(\w+)">(?:<a[^>]*>)?(\w+)<', prose)
+    assert found == [("step100", "L1H2"), ("step2000", "L1H3")]
+    # whose figures have data of one model each
+    apart = ArticleFigures(article(tmp_path, body), several.models[0])
+    assert apart.model_named(several.models[1]) == "000000000001"
+
+
 def test_a_model_s_name_in_what_was_found_breaks_at_no_hyphen(tmp_path, data, monkeypatch):
     monkeypatch.setitem(data.manifest["model"], "name", "a-1x2")
     said = "{% call finding() %}\nOf {{ model.name | text }}.\n{% endcall %}\n\nText.\n"

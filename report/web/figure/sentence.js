@@ -20,7 +20,10 @@ export async function tellSeen(figure, state) {
   const place = figure.element.querySelector(".live-figure__seen");
   if (!place) return;
   const also = figure.element.querySelector(".live-figure__also");
-  if (!first.has(place)) first.set(place, [[...place.childNodes], also?.textContent]);
+  if (!first.has(place)) {
+    nameHeads(place, figure.opening.model ?? figure.model);
+    first.set(place, [[...place.childNodes], also?.textContent]);
+  }
   const wanted = keyOf(figure, state);
   const opens = wanted === keyOf(figure, figure.opening);
   const [nodes, others] = opens ? first.get(place) : await told(figure, state, wanted);
@@ -28,7 +31,7 @@ export async function tellSeen(figure, state) {
   place.hidden = !nodes;
   if (nodes) place.replaceChildren(...nodes);
   if (also) also.textContent = nodes && others ? `${others.trim()} ` : "";
-  nameHeads(place);
+  nameHeads(place, figure.model);
 }
 
 async function told(figure, state, wanted) {

@@ -8,7 +8,7 @@
 
 // Fetched side by side; early.js or embed.js lists them.
 const MODULES = window.scriptsOfFigures ?? [];
-const USED = ".live-figure, .passage, .passage__bar, .passage__long, .figure-ref";
+const USED = ".live-figure, .passage, .passage__bar, .passage__long, .figure-ref, .head-name";
 const PRESSED = "button, summary, .token";
 // Of a figure, or of the window that it fills; of less, its still picture will do until an act.
 const PART = 0.5;
@@ -113,6 +113,7 @@ function repeat() {
 
 function page() {
   window.watchPictures?.();
+  nameButtons();
   for (const element of waiting.keys()) if (!element.isConnected) forget(element);
   // its addresses lead from here; instant navigation changes the location before the page
   const all = document.querySelectorAll(".live-figure[data-datasets]");
@@ -126,6 +127,19 @@ function page() {
   for (const figure of figures) whenNear(figure, () => loadWithCharts(figure));
   if (scrollY > 0) lookAhead(); // the reader scrolled before this script came
   if (!figures.length) loadWide();
+}
+
+// Names of heads in the prose are buttons where a figure shows one head; else, and without scripts,
+// they are text.
+function nameButtons() {
+  if (!document.querySelector(".live-figure input[name=head]")) return;
+  for (const name of document.querySelectorAll("span.head-name")) {
+    const made = Object.assign(document.createElement("button"), { className: "head-name", type: "button" });
+    made.textContent = name.textContent;
+    made.dataset.model = name.dataset.model;
+    made.setAttribute("aria-pressed", "false");
+    name.replaceWith(made);
+  }
 }
 
 // Tables, which in an article are further down than its beginning.

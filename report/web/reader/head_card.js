@@ -48,7 +48,7 @@ function changed() {
 }
 
 async function show(at) {
-  const name = document.querySelector(".head-name:is(:hover, :focus-visible)");
+  const name = document.querySelector("button.head-name:is(:hover, :focus-visible)");
   const beside = name ?? document.querySelector("#vg-tooltip-element.visible");
   if (!beside) return; // controls mark a head too, which their figure shows
   const [found] = await Promise.all([mapOf(at), loadStyles(STYLES)]);
