@@ -174,6 +174,47 @@ def test_a_name_in_the_prose_is_of_the_model_that_the_page_says(page, models_add
     page.unroute(models_address)
 
 
+# --- Back to how the page opened ------------------------------------------------------------------
+
+RESET = "document.querySelector('.pins__reset')?.checkVisibility() ?? false"
+
+
+@pytest.mark.parametrize("screen", ["page", "phone"])
+def test_one_button_brings_everything_back(request, address, screen):
+    page = request.getfixturevalue(screen)
+    page.goto(address)
+    for number in (1, 2, 5):
+        go_live(page, number)
+    painted(page)
+    before = shown(page, 1, 2, 3)
+    assert not page.evaluate(RESET)
+
+    def bring_back():
+        until(page, RESET)
+        page.locator(".pins__reset").click()
+        until(page, f"!({RESET}) && ({CHIPS}).length === 0")
+        assert shown(page, 1, 2, 3) == before
+
+    slider = page.locator("#fig-2 input[name=layer]")
+    slider.focus()
+    page.keyboard.press("End")
+    assert shown(page, 2) != before[1:2]
+    bring_back()
+    page.locator(".token[data-token='6']").click()
+    page.locator(".passage__button[data-act=gets]").click()
+    page.locator(".passage__button[data-act=keep]").click()
+    bring_back()
+    assert page.locator(".passage__button[data-act=gives][aria-pressed=true]").count() == 1
+    assert page.locator(".passage-frame--kept, .token--pinned").count() == 0
+    page.locator(NAME).first.click()
+    bring_back()
+    page.reload()
+    go_live(page, 1)
+    painted(page)
+    assert shown(page, 1, 2, 3) == before
+    assert not page.evaluate(RESET)
+
+
 # --- Several models -------------------------------------------------------------------------------
 
 

@@ -53,6 +53,11 @@ export class Figure {
     return Object.fromEntries(chosen.map((input) => [param(input), value(input)]));
   }
 
+  // Whether it shows anything else than as the page came.
+  get differs() {
+    return Object.keys(this.picks).length > 0 || this.link?.checked || this.inputs.some(moved);
+  }
+
   // Switches of a look, {param: its value as the page came}: they change how charts look, and not
   // what there is to see.
   get looks() {
@@ -110,8 +115,6 @@ export class Figure {
     const picks = Object.fromEntries(PICKS.map((name) => [name, values[name]]));
     this.pick(picks);
     this.set({ ...this.looks, ...values }, false);
-    const moved = (input) =>
-      input.type === "range" ? input.value !== input.defaultValue : input.checked !== input.defaultChecked;
     const more = this.element.querySelector(".live-figure__more");
     if (more && this.inputs.some((input) => more.contains(input) && moved(input))) more.open = true;
   }
@@ -260,6 +263,9 @@ export class Figure {
     if (this.live) this.live.textContent = text;
   }
 }
+
+const moved = (input) =>
+  input.type === "range" ? input.value !== input.defaultValue : input.checked !== input.defaultChecked;
 
 const withSlash = (path) => (path.endsWith("/") ? path : `${path}/`);
 

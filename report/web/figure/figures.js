@@ -7,10 +7,10 @@
 import { clearMarks, isTouch, marked, onMark, pins, setPins, unpoint } from "../reader/marks.js";
 import { watchNames } from "../reader/names.js";
 import { watchPassage } from "../reader/passage.js";
-import { onLabels } from "../reader/pins.js";
+import { onLabels, onReset } from "../reader/pins.js";
 import { forPaper } from "./chart.js";
 import { Figure, figures } from "./figure.js";
-import { restore } from "./history.js";
+import { reset, restore } from "./history.js";
 
 const charts = () => [...figures.values()].flatMap((figure) => figure.charts);
 
@@ -129,6 +129,8 @@ onMark(() => figures.forEach((figure) => figure.mark()));
 onMark(() => Math.max(marked().token, pins().token) >= 0 && shadePassage().catch(console.warn));
 onMark(() => marked().head >= 0 && showHead());
 onLabels((of) => charts().find(({ labels, text }) => labels && text === of)?.labels);
+
+onReset(() => [...figures.values()].some(({ differs }) => differs), reset);
 
 // Called once by start.js, which gives what it has:
 //   whenNear(element, act)  runs `act` once the element is needed; forget(element): no more

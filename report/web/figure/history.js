@@ -2,7 +2,7 @@
 // (#fig-1:layer=2,head=5). For each entry of the history, what all figures showed is remembered.
 
 import * as address from "../reader/address.js";
-import { limit, onPin, pins, pinsInAddress, readIn, setPins } from "../reader/marks.js";
+import { clearMarks, limit, onPin, pins, pinsInAddress, readIn, setPins } from "../reader/marks.js";
 import { param } from "./controls.js";
 import { figures } from "./figure.js";
 
@@ -103,7 +103,23 @@ onPin(bringHead);
 // A pin is part of the address of the figure where it was set, or of the one that is there already.
 onPin((source) => {
   for (const figure of figures.values()) figure.pick({});
-  const figure = source ?? figureOf(address.parsed(location.hash)?.id);
-  address.write(() => (figure ? figure.fragment() : address.fragment("passage", pinsInAddress(undefined, passageText()))));
-  address.settle();
+  step(source ?? figureOf(address.parsed(location.hash)?.id));
 });
+
+// Writes a step of the history, in a figure or in the passage.
+function step(figure) {
+  const pinsThere = () => pinsInAddress(undefined, passageText());
+  address.write(() => (figure ? figure.fragment() : address.fragment("passage", pinsThere())));
+  address.settle();
+}
+
+// Brings all figures back to what they showed as the page came.
+export function reset() {
+  clearMarks();
+  moved.clear();
+  for (const figure of figures.values()) {
+    if (figure.link) figure.link.checked = false;
+    if (figure.differs) figure.restore(figure.opening);
+  }
+  step(figureOf(address.parsed(location.hash)?.id));
+}

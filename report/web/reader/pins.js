@@ -1,5 +1,6 @@
 // Says in one line what is pinned: in the header of the page, which covers nothing more for it. A
-// press on what is pinned unpins it, as Escape unpins all.
+// press on what is pinned unpins it, as Escape unpins all. Where anything is not as the page came,
+// a button beside brings it back.
 
 import { onMark, pins, unpin } from "./marks.js";
 import { textOf } from "./passage.js";
@@ -10,6 +11,28 @@ box.setAttribute("role", "status"); // is read out when something is pinned
 let labels = () => undefined; // what a token reads where there is no passage
 
 export const onLabels = (give) => (labels = give);
+
+// differ: whether figures do; reset: brings these back
+let differ = () => false;
+export function onReset(differs, reset) {
+  differ = differs;
+  back.addEventListener("click", () => {
+    for (const button of pressed()) button.click();
+    reset();
+    showPins();
+  });
+}
+
+const back = Object.assign(document.createElement("button"), { className: "pins__reset" });
+Object.assign(back, { type: "button", textContent: "Reset" });
+back.title = "Brings all figures and the text back to what they showed first";
+
+// What undoes what is set above the passage.
+function pressed() {
+  const is = (act) => `.passage__bar [data-act=${act}][aria-pressed=true]`;
+  const gives = document.querySelector(is("gets")) && ".passage__bar [data-act=gives]";
+  return document.querySelectorAll([is("out"), is("keep"), gives].filter(Boolean).join());
+}
 
 // What fills the screen hides all that is not in it; a figure alone has no header.
 function place() {
@@ -36,11 +59,14 @@ function showPins() {
     const at = position >= 0 ? position : original;
     chips.push([["position", "original"], `position ${at}`, ""]);
   }
-  const said = JSON.stringify(chips);
+  const resets = chips.length > 0 || differ() || pressed().length > 0;
+  const said = JSON.stringify([chips, resets]);
   if (said === box.dataset.said) return; // or it would be read out again
   box.dataset.said = said;
-  box.hidden = !chips.length;
-  box.replaceChildren(...(chips.length ? [spoken("pins__label", "Pinned")] : []), ...chips.map(chip));
+  box.hidden = !resets;
+  box.classList.toggle("pins--none", !chips.length);
+  const label = chips.length ? [spoken("pins__label", "Pinned")] : [];
+  box.replaceChildren(...label, ...chips.map(chip), ...(resets ? [back] : []));
 }
 
 function quoted(token, text) {
@@ -66,3 +92,4 @@ function chip([names, name, more]) {
 
 onMark(showPins);
 addEventListener("fullscreenchange", showPins);
+for (const type of ["figureshown", "click"]) addEventListener(type, showPins, type !== "click");
