@@ -28,6 +28,7 @@ from pathlib import Path
 from typer import Typer
 
 from report.console import Terminal, as_typed
+from report.datasets import store
 from report.datasets.read.study import open_study
 from report.measuring import run as measuring
 from report.measuring.plan import Plan, known_plans, left_out
@@ -43,11 +44,11 @@ from report.pages.page import Page, Site
 from report.pages.prose import check_prose
 from report.pages.publication import placeholders
 from report.pages.reference.write import write_reference
-from report.pages.render import failing, names_of, render_article
+from report.pages.render import failing, render_article
 from report.pages.share_card import write_cards
 from report.project import Project
 from report.site.address import read_site, require_own_files
-from report.site.build import build, require_settings
+from report.site.build import LastBuild, build, require_settings
 from report.site.sums import require_site
 from report.site.weight import too_heavy
 from report.study.study import Study, read_studies, study_names
@@ -69,23 +70,40 @@ class Request:
 
 
 def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) -> None:
-    """All five steps; the new site replaces `folder`.
+    """All five steps; the new site replaces `folder`. If nothing changed, it stays as it is.
 
     raises: ReportError, as every step does, in one sentence that says what is wrong
     """
     require_site(folder)
-    left_out = make_pages(request, terminal, builder)
-    build(request.project.config, folder, left_out, builder)
+    config = request.project.config
+    last = LastBuild(config, folder)
+    studies, datasets = _measured(request, terminal, builder)
+    folders = [[str(model.folder) for model in models] for models in datasets]
+    asked = builder, request.article, sorted(request.options.items()), folders
+    ran = any(model.ran for models in datasets for model in models)
+    if not request.force and not ran and last.fits(asked):
+        terminal.say("Nothing changed since the site was built; --force builds it again.")
+        return
+    _write(studies, datasets, request, terminal)
+    last.drawn()
+    names = [study.name for study in studies]
+    left_out = [name for name in study_names(request.project.articles) if name not in names]
+    build(config, folder, left_out, builder)
+    last.built(asked)
 
 
-def make_pages(request: Request, terminal: Terminal, builder: str = "") -> list[str]:
-    """All steps but the last: `site_src` holds the pages and what they show.
+def make_pages(request: Request, terminal: Terminal) -> None:
+    """All steps but the last: `site_src` holds the pages and what they show."""
+    _write(*_measured(request, terminal), request, terminal)
+
+
+def _measured(request, terminal, builder=""):
+    """The articles, and the datasets of each.
 
     builder: what will build the site; MkDocs is asked whether it can, before a model runs
-    returns: names of the articles that were not asked for, which are left as they were
     """
     require_own(request)
-    about = read_site(request.project.config)
+    read_site(request.project.config)  # what is wrong with it is said before a model runs
     studies = read(request)
     if builder == "mkdocs":
         require_settings(request.project.config)
@@ -95,10 +113,14 @@ def make_pages(request: Request, terminal: Terminal, builder: str = "") -> list[
     datasets = measure(studies, request, terminal)
     for sentence in too_heavy(model.folder for models in datasets for model in models):
         terminal.say(sentence)
+    say_stand_ins(studies, datasets, terminal)
+    return studies, datasets
+
+
+def _write(studies, datasets, request, terminal):
+    about = read_site(request.project.config)
     pages, opened = draw(studies, datasets, request.project, about, terminal)
     write(pages, opened, request, about)
-    names = [study.name for study in studies]
-    return [name for name in study_names(request.project.articles) if name not in names]
 
 
 def require_own(request: Request) -> None:
@@ -153,6 +175,16 @@ def measure(
     return all_found
 
 
+def say_stand_ins(
+    studies: list[Study], all_found: list[list[measuring.ModelDatasets]], terminal: Terminal
+) -> None:
+    """Say which articles are about other models than those they were measured on."""
+    for study, datasets in zip(studies, all_found, strict=True):
+        manifests = [store.read_manifest(model.folder) for model in datasets]
+        if sentence := stands_in(study, [manifest["model"]["name"] for manifest in manifests]):
+            terminal.say(sentence)
+
+
 def failing_claims(study: Study, project: Project, planned: list[Plan]) -> list[str]:
     """What an article says that its datasets do not bear out, a sentence a claim; runs no model.
 
@@ -185,9 +217,6 @@ def draw(
         _opened(drawn[study.name], study, datasets, others)
         for study, datasets, others in zip(studies, all_found, apart, strict=True)
     ]
-    for study, data in zip(studies, opened, strict=True):
-        if sentence := stands_in(study, names_of(data)):
-            terminal.say(sentence)
     pages = []
     with terminal.bars() as show:
         show("Writing pages", 0, len(studies))

@@ -1,13 +1,18 @@
 """Markdown to site, by MkDocs or by Zensical; then the policy of pages and the list of files."""
 
+import hashlib
 import importlib.util
 import itertools
+import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
+from stat import S_ISDIR
 
 from markdown import Markdown
 from mkdocs.config.defaults import MkDocsConfig
@@ -19,6 +24,7 @@ from report.authored.boundary import MOST, authored, read_text
 from report.errors import ReportError, setup
 from report.site import child
 from report.site.protect import protect
+from report.site.sums import NAME as SUMS
 from report.site.sums import require_site, write_sums
 from report.text import lasting, shortened
 
@@ -89,6 +95,79 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
                 path.unlink()
         protect(temporary, Path(config).parent)
         write_sums(temporary)  # last, as it lists all the others
+
+
+class LastBuild:
+    """What a site was built of last: whether the next build would give the same.
+
+    It goes by time and size of every file of the project, of this program and of the site (but not
+    of datasets in site_src, which planning verifies), by what is installed, and by the variables of
+    the environment that mkdocs.yml names.
+    """
+
+    def __init__(self, config: Path, folder: Path):
+        """config, folder: as of `build`. What an author wrote is looked at now: what changes while
+        a site is built is not in it."""
+        self.config, self.folder = config, folder
+        self.record = config.parent / ".cache" / f"built-{folder.name}.json"
+        self.authored = self._authored()
+
+    def fits(self, asked: object) -> bool:
+        """Whether a build would give the site that is there; asked: what else it depends on."""
+        if not (self.folder / SUMS).is_file() or not self.record.is_file():
+            return False
+        return self.record.read_bytes() == self._state(asked, self._pages())
+
+    def drawn(self) -> None:
+        """Look at the pages as they will be built."""
+        self.pages = self._pages()
+
+    def built(self, asked: object) -> None:
+        """Note what the site was built of, unless some of it changed since."""
+        if (self.authored, self.pages) == (self._authored(), self._pages()):
+            files.write_bytes(self.record, self._state(asked, self.pages))
+
+    def _state(self, asked, pages):
+        state = [str(asked), self.authored, pages, _stamps(self.folder)]
+        return hashlib.sha256(json.dumps(state).encode()).hexdigest().encode()
+
+    def _authored(self):
+        root, text = self.config.parent, read_text(self.config)
+        named = {name for line in text.split("\n") if "!ENV" in line for name in WORD.findall(line)}
+        others = (path for path in root.iterdir() if path.name[0] != "." and path != self.folder)
+        kept = [path for path in others if path.name not in NOT_READ and not _is_environment(path)]
+        return [
+            sys.version,
+            sorted(f"{each.name} {each.version}" for each in metadata.distributions()),
+            {name: os.environ.get(name) for name in sorted(named)},
+            *map(_stamps, [Path(__file__).parents[1], *sorted(kept)]),
+        ]
+
+    def _pages(self):
+        top = self.config.parent / "site_src"
+        return [*_stamps(top, top / "datasets"), *_stamps(self.config.parent / ".theme")]
+
+
+NOT_READ = ("site", "site-zensical", "site_src", "__pycache__", "node_modules")
+"""Parts of a project that are looked at elsewhere, or of which no site is made."""
+
+WORD = re.compile(r"[A-Z][A-Z0-9_]+")
+"""What may be a variable of the environment."""
+
+
+def _is_environment(path):
+    return (path / "pyvenv.cfg").exists()
+
+
+def _stamps(top, without=None):
+    """Path, time and size of a file, or of all below a folder but for one."""
+    paths = sorted(top.rglob("*")) if top.is_dir() else [top]
+    return [
+        (str(path), about.st_mtime_ns, about.st_size)
+        for path in paths
+        if "__pycache__" not in path.parts and without not in path.parents
+        if not S_ISDIR((about := path.lstat()).st_mode)
+    ]
 
 
 def require_settings(config: Path) -> None:

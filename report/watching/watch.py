@@ -217,6 +217,7 @@ class Rebuilder:
         for part in [self.request] if names is None else parts:
             studies = pipeline.read(part)
             datasets = pipeline.measure(studies, part, self.terminal)
+            pipeline.say_stand_ins(studies, datasets, self.terminal)
             pages, opened = pipeline.draw(
                 studies, datasets, project, about, self.terminal, self.drawn
             )

@@ -1,9 +1,11 @@
-"""`--study` builds a site of one article; the others stay as they were, out of its way."""
+"""What a build leaves alone: other articles than that of `--study`, and a site that nothing
+changed."""
 
 import subprocess
 
 import pytest
 
+from report import pipeline
 from tests.commands import ROOT, contents
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -78,3 +80,60 @@ def test_make_hands_the_names_on():
     assert done.returncode == 0, done.stderr
     wanted = 'site --study "filler-tokens" --models "a" --models "b/c" --models "d"'
     assert wanted in " ".join(done.stdout.split())
+
+
+def touch(path):
+    """Write a file as it is, later."""
+    path.write_bytes(path.read_bytes())
+
+
+CHANGES = {
+    "a sentence": lambda folder: (folder / "templates/articles/small.md.j2").open("a").write("So."),
+    "a page": lambda folder: (folder / "site_src/new.md").write_text("# New\n"),
+    "settings": lambda folder: (folder / "mkdocs.yml").open("a").write("site_author: Ann\n"),
+    "the theme": lambda folder: touch(folder / "theme" / "main.html"),
+    "a figure": lambda folder: touch(folder / "figures" / "own.py"),
+    "what was drawn": lambda folder: touch(next((folder / "site_src/figures").rglob("*.json"))),
+    "the site": lambda folder: next((folder / "site").rglob("*.html")).write_text("?"),
+    "less of it": lambda folder: next((folder / "site").rglob("*.html")).unlink(),
+    "a dataset": lambda folder: next((folder / "site_src/datasets").rglob("passage.json")).unlink(),
+}
+
+
+@pytest.mark.parametrize("change", [*CHANGES, "--force", "SITE_NAME", "an edit meanwhile"])
+def test_a_site_is_built_again_only_if_something_changed(
+    run, project, options, monkeypatch, change
+):
+    (project / "figures").mkdir()
+    (project / "figures" / "own.py").write_text('"""Nothing."""\n')
+    settings = (project / "mkdocs.yml").read_text()
+    (project / "mkdocs.yml").write_text(settings.replace("Small", "!ENV [SITE_NAME, Small]"))
+    if change == "an edit meanwhile":
+        original = pipeline.build
+        page = project / "site_src" / "other.md"
+        page.write_text("# One\n")
+
+        def build(*arguments):
+            original(*arguments)
+            page.write_text("# Other\n")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(pipeline, "build", build)
+            assert run("site", *options).code == 0
+    else:
+        assert run("site", *options).code == 0
+        whole = contents(project / "site")
+        monkeypatch.setattr(pipeline, "draw", lambda *_: pytest.fail("it was drawn again"))
+        done = run("site", *options)
+        assert done.code == 0 and "Nothing changed since the site was built" in done.said
+        assert contents(project / "site") == whole
+        monkeypatch.undo()
+    if change in CHANGES:
+        CHANGES[change](project)
+    if change == "SITE_NAME":
+        monkeypatch.setenv("SITE_NAME", "Another")
+    done = run("site", *options, *(["--force"] if change == "--force" else []))
+    assert done.code == 0, done.said
+    assert "Nothing changed" not in done.said
+    if change in ("the site", "less of it", "the theme", "what was drawn", "--force"):
+        assert contents(project / "site") == whole, "equal inputs give equal bytes"
