@@ -131,14 +131,13 @@ def _points(data, axes, plane):
     )
     scale = altair.Scale(domain=[0, 1], **theme.ramp(theme.PROBABILITY_RAMP))
     tooltip = [
-        altair.Tooltip("current:N", title="current token"),
-        altair.Tooltip("target:N", title="target token"),
-        token_names.tooltip_of_distance(data),
-        altair.Tooltip("probability:Q", title="probability", format=".1%"),
+        altair.Tooltip("told:N", title="title"),
         *(
             altair.Tooltip(f"{term}:Q", title=f"{name} term", format=".2f")
             for term, name in axes.items()
         ),
+        altair.Tooltip("current:N", title="current token"),
+        altair.Tooltip("target:N", title="target token"),
     ]
     mark = altair.Chart(altair.NamedData("points")).mark_circle(
         size=altair.ExprRef("width > 500 ? 46 : 30"),
@@ -163,7 +162,7 @@ def _marked(axes, plane):
 def _labelled(mark, axes, plane):
     return mark.transform_calculate(
         **plane.place(axes),
-        apart=token_names.APART,
+        told=token_names.GIVES,
         current=token_names.token_label("current_token", "current_text"),
         target=token_names.token_label("target_token", "target_text"),
     )

@@ -93,19 +93,20 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     table = altair.Chart(altair.NamedData("heads"))
     axes = _axes(data)
-    tooltip = [
-        altair.Tooltip("label:N", title="head"),
-        altair.Tooltip("direct_said:N", title=predicted.EFFECT),
-        altair.Tooltip("drop_said:N", title="lost without it"),
-    ]
-    points = table.mark_circle(
-        size=altair.ExprRef("width > 500 ? 52 : 34"),
-        opacity=0.75,
-        color=theme.themed(*theme.MASS.values()),
-        stroke=altair.ExprRef("paper"),
-        strokeWidth=0.6,
-        aria=False,
-    ).encode(**axes, tooltip=tooltip)
+    lost = "' logits, '" if _one_unit(data) else "' logits; in nats a token, '"
+    told = f"datum.label + ' adds ' + datum.direct_said + {lost} + datum.drop_said + ' is lost"
+    points = (
+        table.transform_calculate(told=f"{told} without it'")
+        .mark_circle(
+            size=altair.ExprRef("width > 500 ? 52 : 34"),
+            opacity=0.75,
+            color=theme.themed(*theme.MASS.values()),
+            stroke=altair.ExprRef("paper"),
+            strokeWidth=0.6,
+            aria=False,
+        )
+        .encode(**axes, tooltip=[altair.Tooltip("told:N", title="title")])
+    )
     here = "datum.layer === marked_layer && datum.head === marked_head"
     return theme.frame(
         layered(

@@ -48,9 +48,9 @@ def caption(data: PredictionData) -> str:
         "direct effect. "
         f"{predicted.explained(data)} A triangle that points up speaks for the answer, one that "
         "points down against it; the larger its area, the more; less than a twentieth of the "
-        "largest has none. The rows below are the "
-        "feed-forward layers and the biases of the attention. The bars add all up, from the "
-        "embedding to the last layer."
+        "largest has none. Below are the feed-forward layers"
+        f"{' and the biases of the attention' if BIASES in _below(data) else ''}. The bars add all "
+        "up, from the embedding to the last layer."
     )
 
 
@@ -71,7 +71,7 @@ def panels(data: PredictionData) -> list[str]:
 
 def boxes(data: PredictionData) -> list[grid.Box]:
     """The map, as high as its heads need, and the sums beside it."""
-    rows = data.heads + len(BELOW)
+    rows = data.heads + len(_below(data))
     widths = [grid.GRID_WIDTH * span // COLUMNS for span in (3, 2)]
     aspects = [width / (130 + 24 * rows) for width in widths]
     phone = grid.PHONE_WIDTH / (100 + 17 * rows), 1.5
@@ -98,7 +98,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
 
 def _map(data):
     heads, others = (altair.Chart(altair.NamedData(name)) for name in ("heads", "others"))
-    cells = Cells(_layers(data), _rows(data), data.layers, data.heads + len(BELOW))
+    cells = Cells(_layers(data), _rows(data), data.layers, data.heads + len(_below(data)))
     adds = "': ' + format(datum.value, '+.2f') + ' logits'"
     heads = heads.transform_calculate(told=f"'L' + datum.layer + 'H' + datum.head + {adds}")
     others = others.transform_calculate(told=f"datum.part + ' of layer ' + datum.layer + {adds}")
@@ -129,7 +129,7 @@ def _layers(data):
 
 def _rows(data):
     axis = altair.Axis(title="head (index from 0)", labelOverlap="greedy", **WORDS_LEFT)
-    places = [*map(str, range(data.heads)), *BELOW]
+    places = [*map(str, range(data.heads)), *_below(data)]
     return altair.Y("place:N", sort=places, axis=axis)
 
 
@@ -199,12 +199,20 @@ def _total(table):
 
 def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
     shown = predicted.shown(data, choices.values(controls(data), state))
-    return {"steps": steps(shown)} if panel else cells(shown)
+    return {"steps": steps(shown)} if panel else cells(shown, _below(data))
 
 
-def cells(shown: Shown) -> dict[str, Rows]:
-    """The rows "heads" and "others" of the map."""
-    below = dict(zip(BELOW, _others(shown), strict=True))
+def _below(data):
+    """The rows below the heads; a model without biases has no row of them."""
+    biased = any(np.any(sentence.attention_bias) for sentence in data.sentences)
+    return BELOW if biased else BELOW[:1]
+
+
+def cells(shown: Shown, rows: tuple[str, ...] = BELOW) -> dict[str, Rows]:
+    """The rows "heads" and "others" of the map; rows: those below the heads."""
+    below = {
+        part: values for part, values in zip(BELOW, _others(shown), strict=True) if part in rows
+    }
     most = max(float(np.abs(one).max()) for one in (shown.heads, *below.values())) or 1.0
     named, count = _named(shown.heads), shown.heads.shape[1]
     return {

@@ -110,11 +110,12 @@ def _guesses(data):
     colour = altair.Color("probability:Q", legend=_legend()).scale(
         domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
     )
+    guess = "datum.guess_said + ' is the first guess, with ' + format(datum.probability, '.1%')"
+    after = "(datum.layer === 'embedding' ? 'After the embedding' : 'After layer ' + datum.layer)"
+    table = table.transform_calculate(told=f"{after} + ', ' + {guess}")
     tooltip = [
+        altair.Tooltip("told:N", title="title"),
         altair.Tooltip("token_said:N", title="token"),
-        altair.Tooltip("layer:N", title="after layer"),
-        altair.Tooltip("guess_said:N", title="first guess"),
-        altair.Tooltip("probability:Q", title="its probability", format=".1%"),
         altair.Tooltip("others:N", title="then"),
         altair.Tooltip("right_said:N", title="asked for"),
         altair.Tooltip("rank:Q", title="its rank (0 = first)"),

@@ -52,7 +52,7 @@ def given(told):
     """(probability, tokens back) of the tooltip of a cell, which begins with a sentence; the bound
     of "less than 0.1 %", say."""
     share, away, side = re.search(
-        r"(?:^| gives )(?:less than |more than )?([\d.]+)\u202f% to "
+        r"(?:^| gives )(?:less than |more than )?([\d.]+)\u202f?% to "
         r"(?:itself|.*, (\d+) tokens? (back|ahead))$",
         told.get("at the pointer", told["title"]),
     ).groups()

@@ -3,6 +3,7 @@ one page for all six, what a reader reads, marks and chooses."""
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -72,6 +73,18 @@ def test_a_cell_is_a_head_and_its_mark_a_part_of_the_largest(prediction, text):
     forward = [c["value"] for c in found["others"] if c["part"] == effects_by_head.FORWARD]
     assert forward == text.feed_forward[row].tolist()
     assert len(found["heads"]) == text.heads[0].size
+
+
+def test_a_model_without_biases_has_no_row_of_them(prediction, text, monkeypatch):
+    def below():
+        parts = {cell["part"] for cell in effects_by_head.rows(prediction)["others"]}
+        assert ("biases" in effects_by_head.caption(prediction)) == ("biases" in parts)
+        return parts
+
+    assert below() == {"feed-forward", "biases"}
+    none = property(lambda sentence: np.zeros_like(sentence.feed_forward))
+    monkeypatch.setattr(type(text), "attention_bias", none)
+    assert below() == {"feed-forward"}
 
 
 def test_beyond_the_first_token_there_is_none(prediction):
@@ -276,16 +289,20 @@ def test_tooltips_say_what_was_measured(page, predictions_address, prediction, t
 
     told = walk(page, NUMBERS["logit_lens"], "Home", "ArrowRight", "ArrowUp")
     token, lens = int(told["token"].split()[0]), text.lens
-    after = told["after layer"]
-    state = 0 if after == "embedding" else 2 * int(after) + 2
-    assert told["first guess"] == f"“{lens.words[int(lens.tokens[state, token, 0])]}”"
+    after = re.match(r"After (?:layer (\d+)|the embedding), ", told["title"])
+    state = 2 * int(after[1]) + 2 if after[1] else 0
+    word = lens.words[int(lens.tokens[state, token, 0])]
     share = math.exp(lens.log_probability[state, token].max())
-    assert told["its probability"] == f"{share:.1%}"
+    said = told["title"].removeprefix(after[0])
+    assert said == f"“{word}” is the first guess, with {share:.1%}"
 
     told = walk(page, NUMBERS["direct_and_ablation"], "Home", "ArrowRight", "ArrowRight")
-    layer, head = map(int, told["head"].removeprefix("L").split("H"))
-    assert told["direct effect"] == signed(text.heads[-1][layer, head])
-    assert told["lost without it"] == signed(text.drop("mean")[layer, head])
+    name, adds, _, lost = re.match(
+        r"(L\d+H\d+) adds (\S+) logits([;,].*) (\S+) is lost without it", told["title"]
+    ).groups()
+    layer, head = map(int, name.removeprefix("L").split("H"))
+    assert adds == signed(text.heads[-1][layer, head])
+    assert lost == signed(text.drop("mean")[layer, head])
 
     told = walk(page, NUMBERS["what_a_head_writes"], "Home", "ArrowDown")
     one = text.head(*map(int, told["head"].removeprefix("L").split("H")))

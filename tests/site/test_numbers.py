@@ -136,8 +136,9 @@ def test_the_breakdown_shows_the_terms_of_the_target_of_a_rank(visit, model):
     cell = token_index(shown["current token"]), token_index(shown["target token"])
     by_size = np.sort(truth.probability[cell[0]])[::-1]
     assert truth.probability[cell] == pytest.approx(by_size[rank], rel=2 * rounding(model, truth))
-    assert number(shown["tokens in the past"]) == cell[0] - cell[1]
-    assert_probability(number(shown["probability"]), model, truth, cell)
+    share, back = given(shown)
+    assert back == cell[0] - cell[1]
+    assert_probability(share, model, truth, cell)
     assert_terms(shown, model, truth, cell)
 
 

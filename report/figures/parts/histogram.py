@@ -129,7 +129,9 @@ def _counted(points, measure, binning):
         .transform_calculate(
             base="datum.head + 1",
             top=f"datum.head + 1 - {HEIGHT} * datum.count / datum.most",
-            range="format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g')",
+            told="'Head ' + datum.head + ': ' + datum.count + (datum.count === 1 ? "
+            "' token has ' : ' tokens have ') + "
+            f"'{measure} ' + format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g')",
         )
     )
 
@@ -152,11 +154,7 @@ def _bars(points, data, measure, axis, binning):
         y=_y(data, "top"),
         y2=altair.Y2("base:Q"),
         color=altair.condition({"param": "singled"}, altair.value(shown), altair.value(behind)),
-        tooltip=[
-            altair.Tooltip("head:O", title="head"),
-            altair.Tooltip("range:N", title=measure),
-            altair.Tooltip("count:Q", title="tokens"),
-        ],
+        tooltip=[altair.Tooltip("told:N", title="title")],
     )
 
 

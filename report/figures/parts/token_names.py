@@ -33,6 +33,14 @@ def first_tokens(data: PassageModels) -> str:
     )
 
 
+GIVES = (
+    "'“' + trim(datum.current_text) + '” gives ' + format(datum.probability, '.1%') + ' to ' + "
+    "(datum.distance ? '“' + trim(datum.target_text) + '”, ' + abs(datum.distance) + "
+    "(abs(datum.distance) === 1 ? ' token ' : ' tokens ') + "
+    "(datum.distance > 0 ? 'back' : 'ahead') : 'itself')"
+)
+"""Expression for what a token gives to a target, in a sentence, as `gives` of shares.js says it."""
+
 APART = "abs(datum.distance) + (datum.distance > 0 ? ' before' : datum.distance ? ' after' : '')"
 """Expression for the field "apart" of rows that have a distance, current token less target."""
 

@@ -157,7 +157,9 @@ function addTip(passage) {
 function placeTip(passage) {
   const tip = passage.querySelector(".passage__tip");
   if (!tip) return;
-  const token = passage.querySelector(".token--marked");
+  // for who is there: who points at a figure sees the token marked, and the text around it
+  const here = passage.parentElement.matches(":hover, :focus-within");
+  const token = here && passage.querySelector(".token--marked");
   passage.querySelector("[aria-describedby]")?.removeAttribute("aria-describedby");
   tip.style.visibility = token ? "visible" : "hidden";
   if (!token) return;
