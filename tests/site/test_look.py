@@ -74,14 +74,17 @@ def test_an_article_s_first_window_shows_its_figure_in_whole_and_live(visit, nam
 
 
 @ARTICLES
-def test_on_a_phone_the_first_window_has_a_picture_and_controls_stand_below_theirs(visit, name):
+def test_on_a_phone_a_picture_comes_first_then_its_words_then_its_controls(visit, name):
     page = visit(f"articles/{name}/", viewport={"width": 390, "height": 844})
     first = page.locator("#fig-1 .live-figure__box").first.bounding_box()
     assert first["y"] + min(100, first["height"]) <= 844
     for figure in page.locator(".live-figure:has(.live-figure__controls *)").all():
         boxes = [box.bounding_box() for box in figure.locator(".live-figure__box").all()]
         lowest = max(box["y"] + box["height"] for box in boxes if box)
-        assert figure.locator(".live-figure__controls").bounding_box()["y"] >= lowest
+        words = figure.locator("figcaption").bounding_box()
+        assert words["y"] >= lowest
+        controls = figure.locator(".live-figure__controls").bounding_box()
+        assert controls["y"] >= words["y"] + words["height"]
 
 
 def test_heads_open_as_a_map_on_a_phone(visit):
