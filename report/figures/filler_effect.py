@@ -69,9 +69,9 @@ def caption(data: Panels) -> str:
         bands = f" Bands are one standard error over {model.prompts} prompts."
     shown = received.Y_TITLE.lower()
     return (
-        f"A cell is a head. The share of the {data.noun} is the probability that goes to "
-        f"{received.named(data)}. The shift among the rest is how much of the pattern on the other "
-        "tokens moves once each pattern sums to 1 (total variation). Both "
+        f"A cell is a head. Its colour is the probability that goes to {received.named(data)}, or "
+        "the shift among the rest: how much of the pattern on the other tokens moves once each "
+        "pattern sums to 1 (total variation). Both "
         f"are means over the current tokens after what was added{over}. The lines are the "
         f"{shown} of each position in one head: the mean over the current tokens that see it. "
         f"{received.counted(data)}{bands}"
