@@ -77,7 +77,7 @@ def _words(data: PassageData, at, opens):
     pieces = [_sentence(data.tokens, each) for each in sorted({target, opens})]
     if target < WHOLE:
         pieces.append(range(target))
-    shown = sorted({place for piece in pieces for place in piece})
+    places = sorted({place for piece in pieces for place in piece})
     return [
         Word(
             index,
@@ -85,10 +85,10 @@ def _words(data: PassageData, at, opens):
             data.tokens[index].text[:1].isspace(),
             {
                 there: float(probability[index, there])
-                for there in sorted(shown, key=lambda each: -probability[index, each])
+                for there in sorted(places, key=lambda each: -probability[index, each])
                 if probability[index, there] >= LEAST
             },
             index > before + 1,
         )
-        for before, index in pairwise([-1, *shown])
+        for before, index in pairwise([-1, *places])
     ]
