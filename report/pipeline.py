@@ -28,7 +28,6 @@ from pathlib import Path
 from typer import Typer
 
 from report.console import Terminal, as_typed
-from report.datasets import store
 from report.datasets.read.study import open_study
 from report.measuring import run as measuring
 from report.measuring.plan import Plan, known_plans, left_out
@@ -44,7 +43,7 @@ from report.pages.page import Page, Site
 from report.pages.prose import check_prose
 from report.pages.publication import placeholders
 from report.pages.reference.write import write_reference
-from report.pages.render import failing, render_article
+from report.pages.render import failing, names_of, render_article
 from report.pages.share_card import write_cards
 from report.project import Project
 from report.site.address import read_site, require_own_files
@@ -79,9 +78,9 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
     last = LastBuild(config, folder)
     studies, datasets = _measured(request, terminal, builder)
     folders = [[str(model.folder) for model in models] for models in datasets]
-    asked = builder, request.article, sorted(request.options.items()), folders
+    question = builder, request.article, sorted(request.options.items()), folders
     ran = any(model.ran for models in datasets for model in models)
-    if not request.force and not ran and last.fits(asked):
+    if not request.force and not ran and last.fits(question):
         terminal.say("Nothing changed since the site was built; --force builds it again.")
         return
     _write(studies, datasets, request, terminal)
@@ -89,7 +88,7 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
     names = [study.name for study in studies]
     left_out = [name for name in study_names(request.project.articles) if name not in names]
     build(config, folder, left_out, builder)
-    last.built(asked)
+    last.built(question)
 
 
 def make_pages(request: Request, terminal: Terminal) -> None:
@@ -180,8 +179,8 @@ def say_stand_ins(
 ) -> None:
     """Say which articles are about other models than those they were measured on."""
     for study, datasets in zip(studies, all_found, strict=True):
-        manifests = [store.read_manifest(model.folder) for model in datasets]
-        if sentence := stands_in(study, [manifest["model"]["name"] for manifest in manifests]):
+        data = open_study([model.folder for model in datasets])
+        if sentence := stands_in(study, names_of(data)):
             terminal.say(sentence)
 
 

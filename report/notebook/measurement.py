@@ -64,8 +64,8 @@ def measure(
         as in front matter
     raises: ReportError, which says in one sentence what is wrong
     """
-    asked = _Asked(model, passage, table, options, allow_local)
-    return asked.measured(MeasuringRun(Project(_cache()), _nothing, force=force))
+    question = _Question(model, passage, table, options, allow_local)
+    return question.measured(MeasuringRun(Project(_cache()), _nothing, force=force))
 
 
 def load(model: str | Path = "falcon-8x8", **options: Any) -> "Model":
@@ -115,15 +115,15 @@ class Model:
             )
         more = {} if corpus in (None, True, False) else {"corpus": corpus}
         given = self.options | options | more
-        asked = _Asked(self.model, passage, table, given, allow_local)
-        wanted = asked.study.front_matter
+        question = _Question(self.model, passage, table, given, allow_local)
+        wanted = question.study.front_matter
         if wanted.kind != "passage" or corpus or wanted.predict:
             run = MeasuringRun(Project(_cache()), _nothing, force=force, measurer=self._measurer)
-            return asked.measured(run)
+            return question.measured(run)
         from report.kinds.passage.live import LivePassage
 
-        with asked.study.blaming("passage"):
-            return Measurements(LivePassage(self.loaded, asked.inputs, print))
+        with question.study.blaming("passage"):
+            return Measurements(LivePassage(self.loaded, question.inputs, print))
 
     def _measurer(self, tasks, progress, announce):
         for number, task in tasks.items():
@@ -137,7 +137,7 @@ class Model:
         )
 
 
-class _Asked:
+class _Question:
     """What is to be measured, read and checked."""
 
     def __init__(self, model, passage, table, options, allow_local):

@@ -107,7 +107,7 @@ def head_name(name: str, model: str) -> Markup:
 
 
 @pass_context  # so that nothing is worked out before a template is rendered, and its time begins
-def _shown(context, value):
+def _finalized(context, value):
     """A value that a template shows; ReportError for half of a character, which no file holds."""
     if isinstance(value, str) and not value.isascii() and text.whole(value) != value:
         raise ReportError(
@@ -128,7 +128,7 @@ def environment(*folders: Path) -> Environment:
     jinja = _Environment(
         loader=ChoiceLoader([_Loader([*folders, TEMPLATES]), kinds]),
         extensions=[Claims],
-        finalize=_shown,
+        finalize=_finalized,
         optimized=False,
         undefined=StrictUndefined,
         # Markdown is no HTML: there, text goes through the filter `text`.

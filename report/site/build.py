@@ -112,35 +112,35 @@ class LastBuild:
         self.record = config.parent / ".cache" / f"built-{folder.name}.json"
         self.authored = self._authored()
 
-    def fits(self, asked: object) -> bool:
-        """Whether a build would give the site that is there; asked: what else it depends on."""
+    def fits(self, question: object) -> bool:
+        """Whether a build would give the site that is there; question: what else it depends on."""
         if not (self.folder / SUMS).is_file() or not self.record.is_file():
             return False
-        return self.record.read_bytes() == self._state(asked, self._pages())
+        return self.record.read_bytes() == self._state(question, self._pages())
 
     def drawn(self) -> None:
         """Look at the pages as they will be built."""
         self.pages = self._pages()
 
-    def built(self, asked: object) -> None:
+    def built(self, question: object) -> None:
         """Note what the site was built of, unless some of it changed since."""
         if (self.authored, self.pages) == (self._authored(), self._pages()):
-            files.write_bytes(self.record, self._state(asked, self.pages))
+            files.write_bytes(self.record, self._state(question, self.pages))
 
-    def _state(self, asked, pages):
-        state = [str(asked), self.authored, pages, _stamps(self.folder)]
+    def _state(self, question, pages):
+        state = [str(question), self.authored, pages, _stamps(self.folder)]
         return hashlib.sha256(json.dumps(state).encode()).hexdigest().encode()
 
     def _authored(self):
         root, text = self.config.parent, read_text(self.config)
         named = {name for line in text.split("\n") if "!ENV" in line for name in WORD.findall(line)}
         others = (path for path in root.iterdir() if path.name[0] != "." and path != self.folder)
-        kept = [path for path in others if path.name not in NOT_READ and not _is_environment(path)]
+        parts = [path for path in others if path.name not in NOT_READ and not _is_environment(path)]
         return [
             sys.version,
             sorted(f"{each.name} {each.version}" for each in metadata.distributions()),
             {name: os.environ.get(name) for name in sorted(named)},
-            *map(_stamps, [Path(__file__).parents[1], *sorted(kept)]),
+            *map(_stamps, [Path(__file__).parents[1], *sorted(parts)]),
         ]
 
     def _pages(self):
