@@ -50,8 +50,7 @@ def _axes(data):
 def caption(data: PassageData) -> str:
     axes = _axes(data)
     target = (
-        "A point is a current token and its target of one rank. Rank 0 is its top target, "
-        "rank 1 the second largest. "
+        "A point is a current token with its top target (rank 0), or with the next ones. "
     )
     if (apart := stride(data.length, MOST)) > 1:
         target += f"Of this long passage every {ORDINALS.get(apart, f'{apart}th')} token is drawn. "
