@@ -231,10 +231,10 @@ def driver_parts(repeats=20, size=64):
             began = time.perf_counter()
             other = pickle.loads(result).tally  # noqa: S301 (it was made here)
             total = total.merge(other)
-            kept = Kept(Path(folder), "scale", {"number": number})
+            kept = Kept(Path(folder), {"number": number})
             kept.put(texts, other.as_json())
             found.append(time.perf_counter() - began)
-        on_disk = kept._path(texts).stat().st_size
+        on_disk = next(kept.folder.rglob("*.json")).stat().st_size
         file = Path(folder) / "texts.txt"
         file.write_text("\n".join(some * 30))
         from report.inputs.corpora import specified

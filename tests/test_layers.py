@@ -131,8 +131,9 @@ MAY_IMPORT = {
     | MODELS
     | DATASETS,
     "kinds/*/live": LEAVES
-    | {"measures/", "measuring/", "kinds/*/data", "kinds/*/measure*", "datasets/"}
-    | MODELS,
+    | {"measures/", "measuring/", "kinds/*/data", "kinds/*/measure*"}
+    | MODELS
+    | DATASETS,
     # 4. JSON -> figures -> pages -> site
     "figures/parts/": LEAVES | SEEN,
     "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/", "kinds/__init__"},

@@ -72,7 +72,7 @@ def seen(data: Panels, **state: str) -> str:
 
 def _as_exact(values):
     """Ratios in words, the smallest with two significant digits, all with as many decimals."""
-    digits = max(0, 1 - math.floor(math.log10(min(values))))
+    digits = max(0, 1 - math.floor(math.log10(min(values)))) if min(values) > 0 else 2
     return [f"{value:,.{digits}f}" for value in values]
 
 

@@ -75,7 +75,7 @@ def test_a_new_article_opens_at_a_head_worth_seeing(run, project, llama):
     change(project, ("model: falcon-8x8 ", f"model: {llama} "))
     assert run("render", "--project", project).code == 0
     page = (project / "site_src" / "articles" / "my-study" / "index.md").read_text()
-    [said] = re.findall(r"It opens at L(\d+)H(\d+), (whose top target|the head whose)", page)
+    [said] = re.findall(r"It opens at <span[^>]*>L(\d+)H(\d+)</span>, (whose top|the head)", page)
     controls = page.partition('data-figure="attention_map"')[2]
     at = [
         re.search(rf'name="{name}"[^>]* value="(\d+)"', controls)[1] for name in ("layer", "head")

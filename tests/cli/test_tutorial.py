@@ -83,7 +83,11 @@ def test_it_can_be_followed(tmp_path, monkeypatch, installed, falcon_folder):
     code, said = run(BUILD_AGAIN, *tiny)
     assert code == 0, said
     page = (project / "site_src" / "articles" / name / "index.md").read_text()
-    assert re.search(r"^The head L\d+H\d+ looks at the first token more than", page, re.MULTILINE)
+    assert re.search(
+        r"^The head <span[^>]*>L\d+H\d+</span> looks at the first token more than",
+        page,
+        re.MULTILINE,
+    )
     assert re.search(r"^Of \d+ heads, \d+ look mainly at the first token\.", page, re.MULTILINE)
     for line in (CHECK, PUBLISH):
         code, said = run(line)

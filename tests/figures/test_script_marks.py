@@ -207,7 +207,7 @@ def test_heads_singled_out_are_in_the_address(page, address):
     page.keyboard.press("Enter")
     until(page, "location.hash.startsWith('#fig-7:layer=1,singled=')")
     (head,) = page.evaluate("location.hash.split('singled=')[1]")
-    assert f"head {head}," in page.evaluate(SAID.format(7))
+    assert f"head {head}" in page.evaluate(SAID.format(7)).lower()
     painted(page)
     assert ink(page, 7) != still
     page.keyboard.press("Escape")

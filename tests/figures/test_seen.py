@@ -75,7 +75,8 @@ def statistics(values):
     layers, heads = values.shape
     columns = {"source": np.full(values.size, "corpus")}
     columns |= {name: values.ravel() for name in ("itself", "first_token", "concentration")}
-    return SimpleNamespace(layers=layers, heads=heads, measured=lambda name: columns)
+    known = {"has_corpus": True, "measured": lambda name: columns}
+    return SimpleNamespace(layers=layers, heads=heads, **known)
 
 
 def updates(**columns):

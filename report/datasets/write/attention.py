@@ -226,11 +226,6 @@ def attention_makers(
                 yield file, lambda layer=layer, place=place, file=file: made(layer, place)[file]
 
 
-def is_attention(name: str) -> bool:
-    """Whether `write_attention` writes the dataset of that name."""
-    return name.startswith(("attention/", "keys/"))
-
-
 def name(layer: int, head: int) -> str:
     """Name of a shard within its folder of datasets."""
     return f"attention/{layer}/{head}.json"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from report.datasets import store
+from report.datasets.write.attention import attention_makers
 from report.errors import ReportError
 from report.kinds.passage import measure
 from report.kinds.passage.data import PassageData
@@ -46,7 +47,7 @@ class LivePassage(PassageData):
         of_heads = kept_heads.of(whole, inputs.heads)
         own = measure.OfPassage(read.tokens, hashed(read.token_ids), of_heads, None)
         measured, facts = measure.joined(inputs, own, None)
-        self._makers = dict(measure.makers(measured))
+        self._makers = dict([*measure.makers(measured), *attention_makers(of_heads)])
         self.manifest = {
             "kind": self.kind,
             **recorded(loaded, announce),

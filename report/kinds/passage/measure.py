@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 from report import measures
 from report.datasets.formats import fields, head_statistics, updates
 from report.datasets.formats import passage as of_tokens
-from report.datasets.write.attention import (
-    attention_datasets,
-    attention_makers,
-    is_attention,
-    to_send,
-    write_attention,
-)
+from report.datasets.write.attention import attention_datasets, to_send, write_attention
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import corpora, rows
@@ -284,7 +278,7 @@ def _facts(corpus, tally):
 
 
 def makers(measured: Measured) -> Iterator[tuple[str, Callable[[], dict]]]:
-    """Every dataset but those of effects on next tokens: its name, and what makes it.
+    """Every dataset but attention and effects on next tokens: its name, and what makes it.
 
     What is made raises ReportError if a number is not finite.
     """
@@ -300,7 +294,6 @@ def makers(measured: Measured) -> Iterator[tuple[str, Callable[[], dict]]]:
     if measurement.magnitude is not None:
         for layer in range(len(measurement.magnitude)):
             yield f"updates/{layer}.json", partial(layer_updates, measurement, layer)
-    yield from attention_makers(measurement)
 
 
 def described(measured: Measured) -> dict:
@@ -316,8 +309,7 @@ def write(files: Folder, measured: Measured, progress: Step) -> dict:
     raises: ReportError if a number is not finite
     """
     for name, make in makers(measured):
-        if not is_attention(name):  # these are made in several processes
-            files.write(name, make())
+        files.write(name, make())
     if measured.prediction is not None:
         predicted.write(files, measured.prediction, lambda *_: None)
     shards = write_attention(files, measured.measurement, progress)
