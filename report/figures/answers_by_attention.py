@@ -127,9 +127,9 @@ def seen(data: ModelAnswers, **state: str) -> str:
     ends = f"{signed(found.low)} to {signed(found.high)}"
     way = "The questions do not tell whether attention to what is added helps"
     if found.low > 0:
-        way = "The more attention what is added gets, the more it helps, or the less it harms"
+        way = "Where the model looks more at what is added, it gains more by it, or loses less"
     elif found.high < 0:
-        way = "The more attention what is added gets, the less it helps, or the more it harms"
+        way = "Where the model looks more at what is added, it gains less by it, or loses more"
     return (
         f"{way}. What is added gets {percent(float(share.mean()), 1)} of the attention where "
         "answers are "

@@ -81,7 +81,7 @@ def turn(data: SweepData, y: str = "height - 5") -> list[altair.Chart]:
     step = changes_at(data)
     if step is None:
         return []
-    at = altair.Chart(altair.InlineData([{"step": step, "said": "more kinds of drill"}]))
+    at = altair.Chart(altair.InlineData([{"step": step, "said": "more drills"}]))
     x = altair.X("step:Q")
     rule = at.mark_rule(strokeWidth=1, opacity=0.5, color=SOFT, aria=False)
     text = at.mark_text(color=SOFT, aria=False, align="left", dx=6, **WORDS)

@@ -66,8 +66,7 @@ def _names(data, table, x, y, rank, most_layers):
     value = y.shorthand.removesuffix(":Q")
     room = f"width / {data.layers}"
     many = most_layers > MANY
-    longer = most_layers > 10 or data.heads > 10
-    wide_enough = "true" if many else f"width / {most_layers} >= {60 if longer else 36}"
+    wide_enough = "true" if many else f"width / {most_layers} >= 48"
     named = (
         table.transform_filter(f"datum.{rank} === {data.heads - 1}")
         .transform_window(

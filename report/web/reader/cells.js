@@ -139,12 +139,15 @@ function describe(cell, names) {
   const token = (index, text) => `${index}  “${text}”`;
   const digits = cell.probability < 0.01 ? 1 : 2; // such scores are kept less exactly
   const known = Object.entries(cell.terms).filter(([name]) => names[name]);
+  const terms = known.map(([name, value]) => `${names[name]} ${fixed(value, digits)}`).join(", ");
+  // what the terms add up to: before a cap, where there is one
+  const sum = (value) => fixed(value, digits) + (terms && ` (${terms})`);
   return {
     title: gives(cell),
     ...(cell.class ? { "what it is": cell.class } : {}),
-    score: fixed(cell.score, digits),
-    ...(cell.uncapped === undefined ? {} : { "score before the cap": fixed(cell.uncapped, digits) }),
-    ...Object.fromEntries(known.map(([n, value]) => [`${names[n]} term`, fixed(value, digits)])),
+    ...(cell.uncapped === undefined
+      ? { score: sum(cell.score) }
+      : { score: fixed(cell.score, digits), "score before the cap": sum(cell.uncapped) }),
     "current token": token(cell.current_token, cell.current_text),
     "target token": token(cell.target_token, cell.target_text),
   };
