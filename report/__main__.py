@@ -260,11 +260,16 @@ def new(
 
 @app.command()
 def check(folder: SiteFolder = None):
-    """Verify a built site: files, links, anchors, pictures, figures, datasets, no other host."""
+    """Verify a built site: files, links, anchors, pictures, figures, datasets, no other host; and,
+    of the project's own site, that its datasets bear out what its articles say."""
+    from report.pipeline import claims_that_hold
     from report.site.check import check_site
 
-    folder = folder or nearest_project().site
+    where = None if folder else nearest_project()
+    folder = folder or where.site
     counts = check_site(folder)
+    if where:
+        counts |= claims_that_hold(where)
     listed = ", ".join(f"{number} {what}" for what, number in counts.items())
     say(f"{as_typed(folder)}: all right ({listed}).")
 

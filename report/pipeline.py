@@ -22,6 +22,7 @@ From `make site` to the first forward pass of a model:
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,8 +30,9 @@ from typer import Typer
 
 from report.console import Terminal, as_typed
 from report.datasets.read.study import open_study
+from report.errors import ReportError
 from report.measuring import run as measuring
-from report.measuring.plan import Plan, known_plans, left_out
+from report.measuring.plan import Plan, known_plans, left_out, plans
 from report.pages.assets import write_assets, write_theme
 from report.pages.bibliography import FILE as BIBLIOGRAPHY
 from report.pages.bibliography import uncited
@@ -196,6 +198,24 @@ def failing_claims(study: Study, project: Project, planned: list[Plan]) -> list[
     apart = [plan.folder for plan in others if plan.state != "measure"]
     folders = [plan.folder for plan in planned]
     return failing(study, open_study(folders, front.labels, apart, front.noun))
+
+
+def claims_that_hold(project: Project) -> dict[str, int]:
+    """How many articles were measured and say nothing that their datasets do not bear out.
+
+    returns: the number, by what is counted
+    raises: ReportError with the sentences that they do not bear out
+    """
+    tried = 0
+    for study in read_studies(project.articles):
+        planned = []
+        with suppress(ReportError):  # a model is not on this machine
+            planned = plans(study, project, measuring.read(study), ask=False)
+        if planned and all(plan.state != "measure" for plan in planned):
+            tried += 1
+            if wrong := failing_claims(study, project, planned):
+                raise ReportError(" ".join(wrong))
+    return {"articles whose claims hold": tried}
 
 
 def draw(

@@ -148,7 +148,16 @@ MAY_IMPORT = {
     "site/": LEAVES | {"inputs/", "datasets/", "datasets/verify/", "pages/"},
     # all of them
     "console": {"project", "measuring/", "text"},
-    "pipeline": {"project", "study/", "measuring/", "datasets/read/", "pages/", "site/", "console"},
+    "pipeline": {
+        "errors",
+        "project",
+        "study/",
+        "measuring/",
+        "datasets/read/",
+        "pages/",
+        "site/",
+        "console",
+    },
     "watching/": LEAVES | {"project", "study/", "pages/", "site/", "console", "pipeline"},
     "notebook/": LEAVES
     | {"kinds/folders", "kinds/*/live", "measures/", "models/find/"}

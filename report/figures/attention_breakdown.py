@@ -49,7 +49,7 @@ def _axes(data):
 
 def caption(data: PassageData) -> str:
     axes = _axes(data)
-    target = "A point is a current token with its top target (rank 0), or with the next ones. "
+    target = "A point is a current token and one of its top targets. Rank 0 is the first. "
     if (apart := stride(data.length, MOST)) > 1:
         target += f"Of this long passage every {ORDINALS.get(apart, f'{apart}th')} token is drawn. "
     shift = "each is shifted by its smallest value over the targets that the current token can see"

@@ -137,3 +137,22 @@ def test_a_site_is_built_again_only_if_something_changed(
     assert "Nothing changed" not in done.said
     if change in ("the site", "less of it", "the theme", "what was drawn", "--force"):
         assert contents(project / "site") == whole, "equal inputs give equal bytes"
+
+
+def test_a_check_of_the_projects_own_site_tries_what_its_articles_say(
+    run, two_articles, falcon_folder, monkeypatch
+):
+    folder = two_articles.folder
+    path = folder / "templates" / "articles" / "one.md.j2"
+    own = f"model: {falcon_folder}\npassage: {folder / 'passage.md'}\ncover:"
+    text = path.read_text().replace("cover:", own, 1)
+    text += "\n{% claim data.layers > 2 %}It has {{ data.layers }} layers.{% endclaim %}\n"
+    path.write_text(text)
+    (folder / "templates" / "articles" / "two.md.j2").unlink()
+    assert run("site", "--project", folder).code == 0
+    monkeypatch.chdir(folder)
+    assert "1 articles whose claims hold" in run("check").said
+    path.write_text(text.replace("layers > 2", "layers > 9"))
+    done = run("check")
+    assert done.code == 1
+    assert "one.md.j2" in done.error and "data.layers > 9" in done.error

@@ -320,7 +320,7 @@ def test_titles_and_captions_of_two_models_tell_them_apart_and_share_what_is_ali
     assert figure.title(same) == "Bias vs ALiBi"
     titles = ["Content vs rotary position (rotary 0)", "Bias vs ALiBi (alibi_bias 1)"]
     assert figure.title(data) == "; ".join(titles)
-    shared = "A point is a current token and its target of one rank. "
+    shared = "A point is a current token and one of its top targets. "
     caption = figure_for("attention_breakdown", data).caption(data)
     assert caption.startswith(shared)
     assert caption.count(shared) == 1
@@ -338,10 +338,21 @@ def test_a_head_that_is_followed_by_plain_loops(data, find):
         assert (one.label, one.state) == (head_label(layer, head), {"layer": layer, "head": head})
         assert one.gives(5, 2) == attention.probability[5, 2]
         assert one.top(5) == attention.largest_targets[5, 0]
+        points = data.updates(layer)["points"]
+        rows = zip(points["token"], points["head"], points["magnitude"], strict=True)
+        assert [one.magnitude(5)] == [
+            m for token, number, m in rows if (token, number) == (5, head)
+        ]
         for ids in ([token.id for token in data.tokens], list(range(LENGTH)), [7, 8] * LENGTH):
             one.ids = ids[:LENGTH]
             one.__dict__.pop("repeats", None)
             assert one.repeats == repeats_of(one.ids, one.top), (layer, head)
+
+
+def test_heads_that_look_somewhere_are_counted_one_by_one(data, find):
+    for current, target in ((5, 0), (5, 5), (3, 2)):
+        tops = [data.attention(*at).largest_targets[current, 0] for at in EVERY_HEAD]
+        assert find.looking(current, target) == tops.count(target)
 
 
 def repeats_of(ids, top):

@@ -230,7 +230,7 @@ class OneHead:
         named = Head(layer, head, math.nan)
         self.layer, self.head = layer, head
         self.label, self.place, self.state = named.label, named.place, named.state
-        self.attention = data.attention(layer, head)
+        self.data, self.attention = data, data.attention(layer, head)
         self.ids = [token.id for token in data.tokens]
 
     def gives(self, current: int, target: int) -> float:
@@ -241,6 +241,12 @@ class OneHead:
     def top(self, current: int) -> int:
         """The place of the top target of a current token."""
         return int(self.attention.largest_targets[current, 0])
+
+    def magnitude(self, current: int) -> float:
+        """Length of the head's update at a token, as a share of the hidden state's."""
+        points = self.data.updates(self.layer)["points"]
+        here = (points["token"] == current) & (points["head"] == self.head)
+        return float(points["magnitude"][here][0])
 
     @functools.cached_property
     def repeats(self) -> Repeats:
@@ -288,6 +294,15 @@ class Findings(UpdateFindings):
         table = self.data.measured(measure)
         values = table[f"{what}_{measure}"][table["source"] == source]
         return values.reshape(self.data.layers, self.data.heads)
+
+    def looking(self, current: int, target: int) -> int:
+        """How many heads have a target as the top target of a current token; both are places in
+        the passage, from 0."""
+        layers = (self.data.updates(layer)["points"] for layer in range(self.data.layers))
+        return sum(
+            int(((points["token"] == current) & (points["largest_target"] == target)).sum())
+            for points in layers
+        )
 
     def head(self, layer: int, head: int) -> OneHead:
         """A head that the article follows; both count from 0.
