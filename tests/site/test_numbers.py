@@ -53,6 +53,10 @@ def assert_probability(shown, model, truth, cell):
 def assert_cell(page, model, cell):
     """The tooltip of a cell of figure 1, in whatever state its sliders are."""
     shown = tooltip_of_cell(page, *cell)
+    # "−2.00 (content −3.00, ALiBi 1.00)"
+    shown["score"], _, parts = shown["score"].removesuffix(")").partition(" (")
+    named = (part.rpartition(" ") for part in parts.split(", "))
+    shown |= {f"{title} term": value for title, _, value in named}
     truth = model.head(**state(page, 1))
     current, target = cell
     assert shown["current token"].startswith(f"{current}  “")
