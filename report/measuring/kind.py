@@ -90,8 +90,9 @@ class CorpusKind(Kind, Protocol):
     """A kind that reads a corpus, whose texts may be measured in separate pieces; see `pieces`.
 
     The inputs have the texts as `corpus`: pairs of a number and a text, with `title` and `left_out`
-    as `inputs.corpora.Corpus` has them. A kind may set AT_ONCE, the most texts of a piece, and
-    NOT_IN_SUMS, parts of the key that may change while the sums over texts stay right.
+    as `inputs.corpora.Corpus` has them, and a `sha256` of all. A kind may set AT_ONCE, the most
+    texts of a piece, and NOT_IN_SUMS, parts of the key that may change while the sums over texts
+    stay right.
     """
 
     def measure_batch(

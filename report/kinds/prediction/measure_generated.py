@@ -48,6 +48,11 @@ class Numbers:
     """How many are ablated: the first ones."""
     title = ""
 
+    @property
+    def sha256(self) -> str:
+        """Hash of what they are, beside all else that the sums over them depend on."""
+        return hashed([self.number, self.ablated])
+
     def __len__(self) -> int:
         return self.number
 

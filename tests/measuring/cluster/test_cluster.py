@@ -47,6 +47,7 @@ def test_workers_and_nodes_may_die_in_the_middle(
 ):
     alone = datasets(measured(study(texts=64)).folders)
     shutil.rmtree(project.site_src / "datasets")
+    shutil.rmtree(project.root / ".cache")
     nodes = {node.node_id: node for node in cluster.worker_nodes}
 
     def kill(member):
@@ -67,7 +68,7 @@ def test_workers_and_nodes_may_die_in_the_middle(
     counts = [step[1:] for step in found.steps if step[0] == "Measuring"]
     assert counts == sorted(counts)
     assert counts[-1] == (2 * TEXTS + 2,) * 2
-    assert not contents(project.root / ".cache")
+    assert len(contents(project.root / FOLDER)) == 2  # of each model, the sums of all
     about, header, *workers, total = (
         line for line in found.said if not line.startswith(("small: ", "model-"))
     )
@@ -93,12 +94,12 @@ def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measure
         stderr=subprocess.STDOUT,
         text=True,
     )
-    kept = project.root / FOLDER / "small"
-    until(lambda: len(list(kept.glob("*/*.json"))) >= 3 or driver.poll() is not None)
+    kept = project.root / FOLDER
+    until(lambda: len(list(kept.glob("*/batches/*.json"))) >= 3 or driver.poll() is not None)
     driver.kill()
     out, _ = driver.communicate()
     assert driver.returncode == -signal.SIGKILL, out
-    before = {path: path.read_bytes() for path in kept.glob("*/*.json")}
+    before = {path: path.read_bytes() for path in kept.glob("*/batches/*.json")}
     assert 3 <= len(before) < TEXTS // 2
     again = report(*command)
     assert again.returncode == 0, again.stderr
@@ -106,8 +107,9 @@ def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measure
     assert f"\n{TEXTS - 2 * len(before)} texts and " in again.stderr
     resumed = sorted((project.site_src / "datasets" / "small").iterdir())
     found = datasets(resumed)
-    assert not contents(project.root / ".cache")
+    assert len(contents(kept)) == 1  # the sums of all
     shutil.rmtree(project.site_src / "datasets")
+    shutil.rmtree(kept)
     alone = measured(study(["model-1"], texts=64))
     assert found == datasets(alone.folders)
 
