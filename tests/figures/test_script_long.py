@@ -324,9 +324,9 @@ def test_the_wheel_looks_closer_with_a_key_and_scrolls_without(page):
         told = page.evaluate(TOOLTIP)
         assert told["current token"].startswith(f"{current} ")
         assert told["target token"].startswith(f"{target} ")
-        parts = re.search(r"\((.*)\)", told["score"].replace("−", "-"))[1].split(", ")
-        for name, part, term in zip(("content", "ALiBi"), parts, cells, strict=True):
-            value = float(part.removeprefix(f"{name} "))
+        terms = re.search(r"\((.*)\)", told["score"].replace("−", "-"))[1].split(", ")
+        for name, said, term in zip(("content", "ALiBi"), terms, cells, strict=True):
+            value = float(said.removeprefix(f"{name} "))
             # one decimal is told of scores with a low probability, which are kept as coarsely
             assert value == pytest.approx(term[current, target], abs=0.2), name
     until(page, f"location.hash.endsWith('part={part['top']}+{part['left']}+{part['rows']}')")
