@@ -101,7 +101,7 @@ class Model:
         allow_local: bool = False,
         **options: Any,
     ) -> Measurements:
-        """Measure a passage in about the time of two forward passes; or what else `measure` does.
+        """Measure a passage in the time of a few forward passes; or what else `measure` does.
 
         corpus: many texts that heads are measured on besides, as in front matter, or True for those
             that ship; what this, `predict`, a table or conditions give is kept in the folder of

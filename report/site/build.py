@@ -139,7 +139,7 @@ class LastBuild:
         return [
             sys.version,
             sorted(f"{each.name} {each.version}" for each in metadata.distributions()),
-            {name: os.environ.get(name) for name in sorted(named)},
+            {name: os.environ.get(name) for name in sorted(named | {"SOURCE_DATE_EPOCH"})},
             *map(_stamps, [Path(__file__).parents[1], *sorted(parts)]),
         ]
 

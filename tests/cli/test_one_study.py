@@ -100,7 +100,11 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", [*CHANGES, "--force", "SITE_NAME", "an edit meanwhile"])
+VARIABLES = {"SITE_NAME": "Another", "SOURCE_DATE_EPOCH": "1000000000"}
+"""Of the environment: one that mkdocs.yml names, and one that builders read themselves."""
+
+
+@pytest.mark.parametrize("change", [*CHANGES, "--force", *VARIABLES, "an edit meanwhile"])
 def test_a_site_is_built_again_only_if_something_changed(
     run, project, options, monkeypatch, change
 ):
@@ -130,8 +134,8 @@ def test_a_site_is_built_again_only_if_something_changed(
         monkeypatch.undo()
     if change in CHANGES:
         CHANGES[change](project)
-    if change == "SITE_NAME":
-        monkeypatch.setenv("SITE_NAME", "Another")
+    if change in VARIABLES:
+        monkeypatch.setenv(change, VARIABLES[change])
     done = run("site", *options, *(["--force"] if change == "--force" else []))
     assert done.code == 0, done.said
     assert "Nothing changed" not in done.said

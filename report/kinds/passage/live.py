@@ -1,7 +1,7 @@
 """The datasets of a passage that was measured just now: each is made when it is read first.
 
-A text is measured in the time of two forward passes; to write all its heads takes five times as
-long, and nobody looks at all of them. What is read here equals what reading the files gives.
+A text is measured in the time of a few forward passes; to write all its heads takes far longer, and
+nobody looks at all of them. What is read here equals what reading the files gives.
 """
 
 from __future__ import annotations
