@@ -97,13 +97,15 @@ def test_a_capped_score_is_told_before_and_after(page, address_of, study):
     shown, (i, j) = pressed(page, "Home")
     attention = study("softcap").attention(1, 0)
     digits = 1 if attention.probability[i, j] < 0.01 else 2
-    said = {
-        "score": attention.capped[i, j],
-        "score before the cap": attention.score[i, j],
-        "row constant term": attention.terms["row_constant"].matrix()[i, j],
-    }
-    for name, value in said.items():
-        assert shown[name] == f"{value:.{digits}f}".replace("-", "−"), name
+
+    def written(value):
+        return f"{value:.{digits}f}".replace("-", "−")
+
+    assert shown["score"] == written(attention.capped[i, j])
+    score, _, parts = shown["score before the cap"].removesuffix(")").partition(" (")
+    assert score == written(attention.score[i, j])
+    constant = attention.terms["row_constant"].matrix()[i, j]
+    assert f"row constant {written(constant)}" in parts.split(", ")
     assert abs(attention.capped[i, j] - attention.score[i, j]) > 0.1
 
 
