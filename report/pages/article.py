@@ -6,6 +6,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from report.datasets.formats.renderings import RenderedTable
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import defaults
@@ -30,8 +31,8 @@ ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
 
 FUNCTIONS = (
-    *("figure", "ref", "passage", "can_draw", "left_out"),
-    *("term", "cite", "finding", "live", "cover", "can_shade"),
+    *("figure", "ref", "passage", "table_text", "can_draw", "left_out"),
+    *("term", "cite", "finding", "live", "cover"),
 )
 """Methods of `ArticleFigures` that templates may call."""
 
@@ -195,7 +196,7 @@ class ArticleFigures:
         The first sentence answers the article's question. It stands in bold above the figure, and
         on the home page; the others stand below. They are plain text.
 
-        beside: what stands beside the figure, where there is room: `passage()`
+        beside: what stands beside the figure, where there is room: `passage()` or a `table_text`
 
         raises: ReportError if it is called twice
         """
@@ -246,18 +247,33 @@ class ArticleFigures:
         raises: ReportError for a place that the passage has not
         """
         read = self.data.models[0] if has_several(self.data) else self.data
-        if opens is not None and not 0 <= opens < len(read.tokens):
-            raise ReportError(
-                f"passage(opens={opens}): the passage has the tokens 0 to {len(read.tokens) - 1}."
-            )
-        shaded = self.can_shade()
-        self.opens = opens if shaded else None
-        about = {"tokens": read.tokens, "passage": read.passage, "shaded": shaded, "opens": opens}
-        about["model"] = read.label if shaded else ""
-        return self._html("_passage.html.j2", **about)
+        self.opens = opens if self._can_shade() else None
+        return self._text("_passage.html.j2", read, read.tokens, opens, passage=read.passage)
 
-    def can_shade(self) -> bool:
-        """`{% if can_shade() %}`: whether a figure shows one head, which shades the passage."""
+    def table_text(self, text: RenderedTable, opens: int | None = None) -> Markup:
+        """`{{ table_text(data.first) }}`: a table as text, its tokens coloured by what they are.
+
+        The first text of the data is whole, and heads shade it as they do a passage; others are
+        folded.
+
+        opens: the place of the token that the first text is shaded from, as in `passage`
+        raises: ReportError for a place that the text has not
+        """
+        about = {
+            "text": text,
+            "first": text is self.data.first,
+            "columns": self.data.about["columns"],
+        }
+        return self._text("_table_text.html.j2", self.data, text.tokens, opens, **about)
+
+    def _text(self, template, data, tokens, opens, **about):
+        if opens is not None and not 0 <= opens < len(tokens):
+            raise ReportError(f"opens={opens}: the text has the tokens 0 to {len(tokens) - 1}.")
+        shaded = self._can_shade()
+        about |= {"shaded": shaded, "model": data.label if shaded else ""}
+        return self._html(template, tokens=tokens, opens=opens, **about)
+
+    def _can_shade(self):
         return any(map(self._shows_one_head, self.announced or ()))
 
     def _html(self, template, **context):

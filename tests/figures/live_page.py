@@ -19,7 +19,6 @@ from report.pages.article import ArticleFigures
 from report.pages.assets import write_assets
 from report.pages.policy import policy
 from report.pages.render import write_embed_pages
-from report.pages.templates import environment
 from tests.figures import hand_conditions
 
 ORDER = (
@@ -130,8 +129,7 @@ def write(site, data, names=ORDER):
     article.announced = list(names)
     body = str(article.passage()) if "attention_map" in names else ""
     if "table_attention_map" in names:
-        template = environment().get_template("_table_text.html.j2")
-        body = template.render(text=data.first, data=data, can_shade=article.can_shade)
+        body = str(article.table_text(data.first))
     for name in names:
         panels = {"data": hand_conditions.panels(data, name)} if name in GRIDS else {}
         body += str(article.figure(name, **panels))  # Markup would escape what stands before it

@@ -170,7 +170,7 @@ def test_tokens_of_any_text_are_read_as_they_were_and_shown(made, texts):
     content = (
         environment()
         .get_template("_passage.html.j2")
-        .render(tokens=data.tokens, passage=data.passage, shaded=True, model="a")
+        .render(tokens=data.tokens, passage=data.passage, shaded=True, model="a", opens=None)
     )
     found = Words(content)
     spans = [attrs for tag, attrs in found.tags if tag == "span" and "title" in attrs]

@@ -3,7 +3,6 @@
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -78,7 +77,7 @@ def as_read(tokens):
 
 
 def html_of(tokens):
-    shown = {"tokens": tokens, "passage": {"language": ""}, "shaded": False}
+    shown = {"tokens": tokens, "passage": {"language": ""}, "shaded": False, "opens": None}
     return str(partial("_passage.html.j2", OWN, **shown))
 
 
@@ -126,12 +125,8 @@ def test_cells_of_a_table_keep_their_order():
         for n, (text, cell) in enumerate(texts)
     ]
     text = renderings.RenderedTable("csv", "CSV", told, [])
-    about = {"columns": ["a", "שם", "עיר"]}
-    data = SimpleNamespace(first=text, about=about)
-    html = (
-        environment()
-        .get_template("_table_text.html.j2")
-        .render(text=text, data=data, can_shade=bool)
-    )
+    about = {"columns": ["a", "שם", "עיר"], "first": True, "shaded": False, "opens": None}
+    template = environment().get_template("_table_text.html.j2")
+    html = template.render(text=text, tokens=told, **about)
     cells = re.findall(r"<bdi>(.*?)</bdi>", html)
     assert [re.sub("<[^>]*>", "", cell) for cell in cells] == ["שם", "עיר"]
