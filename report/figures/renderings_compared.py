@@ -245,9 +245,12 @@ def seen(data: TableData, **state: str) -> str:
     ends = [_end(values, labels, np.argmax)]
     if len(values) > 1:
         ends.append(_end(values, labels, np.argmin))
+    words = ("Most", "Least")
+    if shown == "times":
+        words = ("For the number of its tokens, most", "Least")
     said = [
         f"{word} goes to {name}: {_listed(numbers, shown)} (as {score_terms.listed(ways)})."
-        for word, end in zip(("Most", "Least"), ends, strict=False)
+        for word, end in zip(words, ends, strict=False)
         for name, (ways, numbers) in end.items()
     ]
     return " ".join([*said, "These are means over all heads."])
