@@ -117,6 +117,24 @@ def site(
 
 
 @app.command()
+def explore(
+    model: Annotated[str, typer.Argument(help="As of --model.")] = "falcon-8x8",
+    layers: Annotated[
+        str | None, typer.Option(help="First layers to measure: 4, or 0-3, or all.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda or cuda:1.")] = None,
+    chat: Annotated[bool, typer.Option(help="Put texts into the model's chat template.")] = False,
+    port: Annotated[int, typer.Option(help="Port on this machine; 0: any.")] = 0,
+):
+    """Open a page on this machine in which the figures of a text follow as it is typed."""
+    from report.exploring.server import explore as serve_page
+
+    options = {"layers": layers, "device": device}
+    given = {name: value for name, value in options.items() if value}
+    serve_page(model, given, chat, port, say)
+
+
+@app.command()
 @with_options
 def render(options: Options, study: Only = None, force: Force = False, root: Root = None):
     """Measure what changed and write Markdown, data, figures and assets into site_src/."""

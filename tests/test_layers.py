@@ -163,9 +163,14 @@ MAY_IMPORT = {
     | {"kinds/folders", "kinds/*/live", "measures/", "models/find/"}
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}
     | FIGURES,
+    "exploring/": LEAVES
+    | {"project", "study/", "inputs/", "measures/", "measuring/", "models/load/sentences"}
+    | {"datasets/", "kinds/*/data"}
+    | {"kinds/*/live", "kinds/*/measure*", "pages/", "site/", "notebook/"}
+    | FIGURES,
     "__main__": LEAVES
-    | {"project", "study/", "families/", "measuring/", "pages/", "site/"}
-    | {"console", "pipeline", "watching/"},
+    | {"project", "study/", "families/", "measures/", "measuring/", "pages/", "site/"}
+    | {"console", "pipeline", "watching/", "exploring/"},
 }
 """A module, or a folder with all below it -> what it may import besides itself, all of it from
 rows above its own. Where several rows fit a module, the longest is its rule."""

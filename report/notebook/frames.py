@@ -20,6 +20,8 @@ from report.text import nearest
 if TYPE_CHECKING:
     import pandas
 
+    from report.kinds.passage.data import PassageData
+
 FRAMES = {
     "passage": ("tokens", "heads", "attention", "updates"),
     "table": ("tokens", "shares", "attention"),
@@ -76,18 +78,7 @@ class Measurements(Mapping):
                 f"compare: {here} has {heads[0]} layers of {heads[1]} heads and {there} "
                 f"{others[0]} of {others[1]}; heads compare in models of one shape"
             )
-        tables, first = [], []
-        for measure in [name for name in both[0].measures if name in both[1].measures]:
-            value, changed = (_of_passage(each.measured(measure), measure) for each in both)
-            layer, head = np.divmod(np.arange(value.size), self.data.heads)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                first.append(-np.abs(changed - value) / np.nanstd(value))
-            tables.append(
-                {"layer": layer, "head": head, "measure": np.full(value.size, measure)}
-                | {"value": value, "other": changed, "difference": changed - value}
-            )
-        order = np.argsort(np.concatenate(first), kind="stable")
-        return _frame({name: values[order] for name, values in _joined(tables).items()})
+        return _frame(differences(*both))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -241,6 +232,22 @@ class Measurements(Mapping):
             f"<{model.manifest['model']['name']}: {model.layers} layers of {model.heads} heads"
             f"{read}; tables: {', '.join(self.names)}>"
         )
+
+
+def differences(here: "PassageData", there: "PassageData") -> dict[str, np.ndarray]:
+    """The columns of `Measurements.compare`, each [heads x measures]."""
+    tables, first = [], []
+    for measure in [name for name in here.measures if name in there.measures]:
+        value, changed = (_of_passage(each.measured(measure), measure) for each in (here, there))
+        layer, head = np.divmod(np.arange(value.size), here.heads)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first.append(-np.abs(changed - value) / np.nanstd(value))
+        tables.append(
+            {"layer": layer, "head": head, "measure": np.full(value.size, measure)}
+            | {"value": value, "other": changed, "difference": changed - value}
+        )
+    order = np.argsort(np.concatenate(first), kind="stable")
+    return {name: values[order] for name, values in _joined(tables).items()}
 
 
 def _of_passage(table, measure):

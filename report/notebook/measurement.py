@@ -85,11 +85,12 @@ class Model:
         """As of `load`."""
         self.model, self.options = model, options
         wanted = _front_matter(model, options)
-        source = names.find_first(wanted.all_models[0], _cache() / names.COMMITS, wanted.layers)
-        settings = measuring_settings(wanted, source)
-        require_layers(source, settings["layers"])
-        loading = settings | {"layer_by_layer": wanted.layer_by_layer}
-        self.loaded = load_source(source, loading, print)
+        commits = _cache() / names.COMMITS
+        self.source = names.find_first(wanted.all_models[0], commits, wanted.layers)
+        self.settings = measuring_settings(wanted, self.source)
+        require_layers(self.source, self.settings["layers"])
+        loading = self.settings | {"layer_by_layer": wanted.layer_by_layer}
+        self.loaded = load_source(self.source, loading, print)
 
     def measure(
         self,

@@ -40,7 +40,10 @@ FUNCTIONS = (
 class ArticleFigures:
     """Collects the figures of one article while its template is rendered, and numbers them."""
 
-    def __init__(self, study: Study, data: Data, cache: Drawn | None = None):
+    def __init__(self, study: Study, data: Data, cache: Drawn | None = None, pictures: bool = True):
+        """pictures: whether figures have still pictures, and sentences for states that they do not
+        open at"""
+        self.pictures = pictures
         self.study, self.data, self.cache = study, data, cache or Drawn()
         self.figures_folder = own_figures(study)
         self.citations = Citations(study.template.parent)
@@ -307,7 +310,8 @@ class ArticleFigures:
             "opens_at": choices.said(controls),
             "seen": seen,
             "also": also,
-            "sentences": sentences.address(placed),
+            "sentences": sentences.address(placed) if self.pictures else "",
+            "pictures": self.pictures,
             "columns": figure.columns(data),
             "files": f"{root}figures/{study.name}/",
             "datasets": f"{root}datasets/{study.name}/{data.address}",

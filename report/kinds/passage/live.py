@@ -6,9 +6,12 @@ nobody looks at all of them. What is read here equals what reading the files giv
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from report.datasets import store
+from report.datasets.formats import head_statistics
 from report.datasets.write.attention import attention_makers
 from report.errors import ReportError
 from report.kinds.passage import measure
@@ -26,14 +29,24 @@ from report.models.measure.passage import measure_passage
 
 
 class LivePassage(PassageData):
-    """What a passage's datasets hold, in memory. There is no corpus: all is of the passage."""
+    """What a passage's datasets hold, in memory. A corpus is read by nobody here: what heads do
+    over many texts is taken from datasets, or it is not known."""
 
-    def __init__(self, loaded: LoadedModel, inputs: measure.Inputs, announce: Announce):
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        inputs: measure.Inputs,
+        announce: Announce,
+        progress: Callable[..., None] | None = None,
+        corpus: PassageData | None = None,
+    ):
         """Measure a passage.
 
         loaded: LoadedModel, perhaps used before; inputs: as of `measure.inputs`, but the corpus and
             effects on next tokens are left out
         announce: called with warnings, which are of the text or the model
+        progress: called with (layers done, layers); what it raises ends the measuring
+        corpus: datasets of the same model, which have its numbers over many texts
         raises: ReportError if the passage cannot be measured
         """
         super().__init__(Path())
@@ -43,11 +56,14 @@ class LivePassage(PassageData):
             announce(said)
         with heard(loaded.identity["name"], announce), enough_memory(f"measuring {tokens} tokens"):
             kept_heads.require(loaded, inputs.heads)
-            whole = measure_passage(loaded, read.token_ids, measures=[*taken])
+            whole = measure_passage(loaded, read.token_ids, progress, measures=[*taken])
         of_heads = kept_heads.of(whole, inputs.heads)
         own = measure.OfPassage(read.tokens, hashed(read.token_ids), of_heads, None)
         measured, facts = measure.joined(inputs, own, None)
         self._makers = dict([*measure.makers(measured), *attention_makers(of_heads)])
+        if corpus is not None:
+            facts["corpus"] = corpus.manifest["corpus"]
+            self._makers |= _beside(self._makers, corpus, known(inputs.measures), of_heads)
         self.manifest = {
             "kind": self.kind,
             **recorded(loaded, announce),
@@ -60,3 +76,24 @@ class LivePassage(PassageData):
         if name not in self._makers:
             raise ReportError(f"{name!r} was not measured; there are: {', '.join(self._makers)}")
         return store.as_read(self._makers[name](), name)
+
+
+def _beside(makers, corpus, measures, of_heads) -> Iterable[tuple[str, Callable[[], dict]]]:
+    """Makers of the tables of heads, with the rows over many texts below those of the passage."""
+    for name, each in measures.items():
+        file = head_statistics.FILE.format(name)
+        if file in corpus.manifest["files"]:
+            # where a measure is of no head of the passage, only many texts have a table of it
+            own = partial(head_statistics.encode, each, {"passage": of_heads.statistics})
+            yield file, partial(_joined, makers.get(file, own), partial(corpus._read, file))
+
+
+def _joined(make, read):
+    made, told = make(), read()["tables"]["heads"]["columns"]
+    table = made["tables"]["heads"]
+    below = [row for row, source in enumerate(told["source"]["values"]) if source == "corpus"]
+    for name, column in table["columns"].items():
+        column["values"] += [told[name]["values"][row] for row in below]
+        column["unit"] = told[name]["unit"]
+    table["rows"] += len(below)
+    return made

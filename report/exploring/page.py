@@ -1,0 +1,245 @@
+"""What the page of `explore` shows of a text: passage and figures, as an article has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+from report.datasets import store
+from report.errors import ReportError
+from report.figures.build import vega
+from report.figures.build.find import HEADS
+from report.figures.parts.figure import Data
+from report.inputs import corpora, rows
+from report.inputs.passages import corpus
+from report.kinds.passage.data import PassageData
+from report.kinds.passage.live import LivePassage
+from report.kinds.passage.measure import NOT_IN_SUMS, Inputs, parts
+from report.measures import known, own_files, own_measures
+from report.measuring.key import determined_by
+from report.measuring.kind import Announce
+from report.notebook.frames import differences
+from report.notebook.measurement import Model
+from report.pages.article import ArticleFigures
+from report.pages.policy import policy
+from report.pages.templates import environment
+from report.project import Project
+from report.study.front_matter import FrontMatter
+from report.study.study import Study
+
+NAME = "text-{}"
+"""Of a text among all that were typed; {}: its number."""
+
+SENTENCE = "The lamp on the hill was lit. Who lit the lamp on the hill?"
+"""What the page opens with."""
+
+LONGEST = 100_000
+"""Characters of a text; no model at hand takes as many."""
+
+MOST = 12
+"""Heads that another text changes, at most, in the table of these."""
+
+SHEETS = ("page/site.css", "page/embed.css", "page/explore.css")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a reader wants to see."""
+
+    number: int
+    text: str
+    layer: int = 0
+    head: int = 0
+    measure: str = "first_token"
+    """Of the figure of all heads."""
+    token: int | None = None
+    """The place of the token that the passage is shaded from."""
+    other: str = ""
+    """A text to compare it with; "" for none."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a page shows, and what it fetches then."""
+
+    number: int
+    html: str
+    files: dict[str, Callable[[], dict]]
+    """Address from the root of the page's folder -> what makes the dataset."""
+
+
+class Explorer:
+    """A model that stays loaded, and the project around it."""
+
+    def __init__(self, model: Model, project: Project | None, chat: bool = False):
+        """project: whose measures are taken, too, and whose datasets have the model's corpus
+
+        raises: ReportError for a measure of the project that cannot be read
+        """
+        self.model, self.project, self.chat = model, project, chat
+        self.root = project.root if project else Path()
+        self.measures = own_measures(own_files(self.root / "measures")) if project else ()
+        self.corpus = self._corpus()
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        return self.model.loaded.identity["name"]
+
+    def page(self) -> str:
+        """The HTML of the page, before anything is measured."""
+        about = self.model.loaded.identity
+        measures = {name: each.title for name, each in sorted(known(self.measures).items())}
+        return self._filled(
+            "explore.html.j2",
+            policy=policy(),
+            sheets=SHEETS,
+            model=self.name,
+            layers=about["layers_measured"],
+            heads=about["num_attention_heads"],
+            measures=measures,
+            text=SENTENCE,
+        )
+
+    def answer(
+        self, question: Question, progress: Callable[..., None], announce: Announce
+    ) -> Answer:
+        """Measure a text, and draw it.
+
+        progress: called after each layer; what it raises ends the measuring
+        announce: called with sentences about the text or the model
+        raises: ReportError if the text cannot be measured, in one sentence
+        """
+        name = NAME.format(question.number)
+        texts = {name: question.text}
+        if question.other.strip():
+            texts[f"{name}-other"] = question.other
+        read = []
+        for place, text in texts.items():
+            inputs = self._inputs(text)
+            read.append(LivePassage(self.model.loaded, inputs, announce, progress, self.corpus))
+            read[-1].path = Path(place)
+        data = read[0]
+        about = {"title": name, "date": date.today(), "author": name, "summary": name}
+        front = FrontMatter(**about, model=data.manifest["model"]["name"])
+        study = Study(name, front, self.root / "templates" / "articles" / f"{name}.md.j2", "")
+        article = ArticleFigures(study, data, pictures=False)
+        content = _content(question, read, article)
+        content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
+        html = self._filled("explored.html.j2", **content)
+        files = _specifications(article)
+        for each in read:
+            files |= _datasets(each, name)
+        return Answer(question.number, html, files)
+
+    def _inputs(self, text):
+        if not text.strip():
+            raise ReportError("there is no text; type a sentence.")
+        if len(text) > LONGEST:
+            raise ReportError(
+                f"the text has {len(text):,} characters, and at most {LONGEST:,} are measured; "
+                "shorten it."
+            )
+        texts = corpora.shipped(corpus())
+        return Inputs(rows.own_text(text), texts, "", self.chat, measures=self.measures)
+
+    def _filled(self, template, **context):
+        return environment(self.root / "templates").get_template(template).render(**context)
+
+    def _corpus(self):
+        """Datasets of an article of the project that have what this model's heads do over many
+        texts; None if there are none. Frozen ones count whatever code they were measured with."""
+        if self.project is None:
+            return None
+        inputs = self._inputs(SENTENCE)
+        now = determined_by(self.model.source, "passage", parts(inputs), self.model.settings)
+        later = {*NOT_IN_SUMS}
+        for folder, may_differ in (
+            (self.project.site_src / "datasets", later),
+            (self.project.frozen, later | {"code", "libraries"}),
+        ):
+            wanted = _without(now, may_differ)
+            for path in sorted(folder.glob("*/*/")):
+                with suppress(ReportError):  # of another kind, or damaged
+                    data = PassageData(path)
+                    manifest = data.manifest
+                    of_corpus = manifest["kind"] == "passage" and "corpus" in manifest
+                    if of_corpus and _without(manifest["determined_by"], may_differ) == wanted:
+                        return data
+        return None
+
+
+def _without(parts, names):
+    return {name: value for name, value in parts.items() if name not in names}
+
+
+def _content(question: Question, read: list[LivePassage], article: ArticleFigures) -> dict:
+    """What the template of an answer takes; read: the text, and the other one if there is one."""
+    data = read[0]
+    layer, head = min(question.layer, data.layers - 1), min(question.head, data.heads - 1)
+    wanted: list[tuple[str, dict]] = [
+        ("attention_map", {"layer": layer, "head": head}),
+        (HEADS, {"measure": question.measure, "view": "map"}),
+        ("attention_breakdown", {"layer": layer, "head": head}),
+    ]
+    able = [(each, *call) for each in read for call in wanted if _can_draw(article, each, *call)]
+    article.announced = [_key(each, read, *call) for each, *call in able]
+    token = question.token if (question.token or 0) < data.length else None
+    figures: dict[str, list] = {each.path.name: [] for each in read}
+    for each, name, state in able:
+        drawn = article.figure(name, key=_key(each, read, name, state), data=each, **state)
+        figures[each.path.name].append(drawn)
+    first, *others = figures.values()
+    return {"passage": article.passage(opens=token), "figures": first, "others": others}
+
+
+def _can_draw(article, data, figure, state):
+    return article.can_draw(figure, data, state.get("measure"))
+
+
+def _key(data, read, figure, state):
+    key = f"{figure}-{state['measure']}" if figure == HEADS else figure
+    return key if data is read[0] else f"other_{key}"
+
+
+def _changes(data, other, measures, article):
+    """The heads that another text changes most, with the measure and its values."""
+    table = differences(data, other)
+    most = []
+    for layer, head, measure, value, changed, by in zip(*table.values(), strict=True):
+        if len(most) < MOST and abs(by) > 0:  # it is NaN where a measure is of one text only
+            about = measures[measure]
+            label = article.term("head-name", f"L{layer}H{head}")
+            values = [about.as_text(each) for each in (value, changed)]
+            most.append({"head": label, "measure": about.title, "numbers": values})
+    return most
+
+
+def _specifications(article: ArticleFigures):
+    folder = f"figures/{article.study.name}"
+    files: dict[str, Callable[[], dict]] = {}
+    for placed in article.placed:
+        for panel in [*placed.panels, *placed.variants]:
+            files[f"{folder}/{panel.name}.json"] = partial(_same, panel.spec)
+            files[f"{folder}/{panel.name}.vega.json"] = partial(vega.vega, panel.spec)
+            for name, table in placed.written_rows(panel):
+                files[f"{folder}/rows/{panel.name}/{name}"] = partial(_same, table)
+    return files
+
+
+def _datasets(data: Data, name: str):
+    folder = f"datasets/{name}/{data.path.name}"
+    return {f"{folder}/{name}": partial(data._read, name) for name in data.manifest["files"]}
+
+
+def _same(value):
+    return value
+
+
+def content_of(made: dict) -> bytes:
+    """A dataset as it is sent."""
+    return store.dumps(made).encode()

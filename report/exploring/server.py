@@ -1,0 +1,188 @@
+"""Gives the page of `explore` to a browser on this machine, and answers what is typed there.
+
+It listens on 127.0.0.1, to its own page alone: the address has a key that no other page knows, and
+hosts and origins are refused as in `site/serve.py`. One text is measured at a time; of a tab the
+newest wins, and what is under way for it is dropped after the layer that it is at.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+
+from report import files
+from report.errors import ReportError
+from report.exploring.page import LONGEST, Answer, Explorer, Question, content_of
+from report.models.load.sentences import supported
+from report.notebook.measurement import load
+from report.pages.assets import write_assets
+from report.project import enclosing_project
+from report.site import serve
+
+KEPT = 8
+"""Answers that a page may still fetch of, the newest: those of several tabs, and of going back."""
+
+BODY = 8 * LONGEST
+"""Bytes of a question, at most."""
+
+
+TABS = 32
+"""Tabs whose newest question is known, those that sent one last."""
+
+
+class DroppedError(ReportError):
+    """Another text was typed meanwhile."""
+
+
+class Desk:
+    """Takes questions from all connections, and answers the newest."""
+
+    def __init__(self, explorer: Explorer):
+        self.explorer = explorer
+        self.number, self.measuring = 0, threading.Lock()
+        self.newest: OrderedDict[str, int] = OrderedDict()
+        """Name of a tab -> number of its newest question."""
+        self.answers: OrderedDict[int, Answer] = OrderedDict()
+        self.counting = threading.Lock()
+
+    def answer(self, request: dict) -> dict:
+        """What the page shows of a question; what is wrong is a sentence.
+
+        request: of a page, so of any form
+        """
+        warnings: list[str] = []
+        try:
+            question = self._question(request)
+            require = partial(self._require, str(request.get("tab")), question.number)
+            with self.measuring, supported(self.explorer.name):
+                require()
+                answer = self.explorer.answer(question, require, warnings.append)
+        except DroppedError:
+            return {"dropped": True}
+        except (ReportError, OSError) as error:
+            return {"error": str(error)}
+        with self.counting:
+            self.answers[answer.number] = answer
+            while len(self.answers) > KEPT:
+                self.answers.popitem(last=False)
+        return {"number": answer.number, "html": answer.html, "warnings": warnings}
+
+    def file(self, number: int, address: str) -> bytes | None:
+        """A file of an answer; None if there is none."""
+        answer = self.answers.get(number)
+        make = answer and answer.files.get(address)
+        return content_of(make()) if make else None
+
+    def _question(self, request):
+        with self.counting:
+            self.number += 1
+            number = self.number
+            tab = str(request.get("tab"))
+            self.newest[tab] = number
+            self.newest.move_to_end(tab)
+            while len(self.newest) > TABS:
+                self.newest.popitem(last=False)
+        words = {name: request.get(name, "") for name in ("text", "other")}
+        measure = request.get("measure", "first_token")
+        places = {name: request.get(name, 0) for name in ("layer", "head")}
+        token = request.get("token")
+        whole = [value for value in (*places.values(), token) if value is not None]
+        if not all(isinstance(each, str) for each in (*words.values(), measure)):
+            raise ReportError("a question has texts, and the name of a measure.")
+        if any(type(value) is not int or value < 0 for value in whole):
+            raise ReportError("layer, head and token are whole numbers from 0.")
+        return Question(number, **words, **places, measure=measure, token=token)
+
+    def _require(self, tab, number, *_):
+        if self.newest.get(tab) != number:
+            raise DroppedError("another text was typed meanwhile")
+
+
+class Handler(serve.Handler):
+    """The page, its scripts, answers, and the files of answers."""
+
+    desk: Desk
+    key: str
+
+    def do_HEAD(self):  # noqa: N802
+        self.send_error(HTTPStatus.METHOD_NOT_ALLOWED)
+
+    def do_GET(self):  # noqa: N802
+        rest = self.below()
+        if rest is None:
+            return self.send_error(HTTPStatus.NOT_FOUND)
+        if rest == "articles/explore/":
+            return self.send(self.page(), "text/html; charset=utf-8")
+        folder, _, below = rest.partition("/")
+        name = below.partition("/")[0]
+        if folder in ("datasets", "figures") and name.startswith("text-"):
+            number = name.removeprefix("text-")
+            return self.made(int(number), rest) if number.isdecimal() else self.made(0, "")
+        self.path = f"/{rest}"
+        return super().do_GET()
+
+    def do_POST(self):  # noqa: N802
+        length = self.headers.get("Content-Length", "")
+        if self.below() != "ask" or not length.isdecimal() or int(length) > BODY:
+            self.close_connection = True
+            return self.send_error(HTTPStatus.BAD_REQUEST)
+        try:
+            request = json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            request = None
+        answer = self.desk.answer(request if isinstance(request, dict) else {})
+        return self.send(json.dumps(answer).encode(), "application/json")
+
+    def below(self):
+        """What follows the key in the address; None where the key is wrong."""
+        _, key, rest = [*self.path.partition("?")[0].split("/", 2), "", ""][:3]
+        return rest if hmac.compare_digest(key.encode(), self.key.encode()) else None
+
+    def made(self, number, address):
+        """A file that an answer names."""
+        try:
+            content = self.desk.file(number, address)
+        except ReportError as error:
+            return self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, explain=str(error))
+        if content is None:
+            return self.send_error(HTTPStatus.NOT_FOUND)
+        return self.send(content, "application/json", Cache_Control="no-store")
+
+    def page(self):
+        return self.desk.explorer.page().encode()
+
+
+def explore(
+    model: str, options: dict, chat: bool, port: int, announce: Callable[[str], None]
+) -> None:
+    """Load a model, and serve its page until interrupted.
+
+    model, options: of `load`; chat: whether texts are put into the model's chat template
+    announce: called with the address once the server listens
+    raises: ReportError if the model cannot be loaded, UsageError if the port is in use or not
+        allowed
+    """
+    explorer = Explorer(load(model, **options), enclosing_project(), chat)
+    with page_of(explorer, port) as (serving, address):
+        announce(address)
+        serving.serve_forever()
+
+
+@contextmanager
+def page_of(explorer: Explorer, port: int) -> Iterator[tuple[serve.Server, str]]:
+    """A server that listens, and the address of its page; port: 0 for any that is free."""
+    key = secrets.token_urlsafe(18)
+    with files.own_folder("explore") as folder:
+        write_assets(Path(folder))
+        handler = type("Own", (Handler,), {"desk": Desk(explorer), "key": key})
+        with serve.server(Path(folder), port, handler) as serving:
+            port = serving.server_address[1]
+            yield serving, f"http://{serve.HERE}:{port}/{key}/articles/explore/"

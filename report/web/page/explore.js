@@ -1,0 +1,102 @@
+// The page of `explore`: what is typed is sent to the program on this machine, and its answer, a
+// passage and figures as in an article, takes the place of the last one.
+
+const MODULES = []; // figures.js and all that it imports, listed by the build
+window.scriptsOfFigures = MODULES;
+
+const PAUSE = 250; // milliseconds without a key
+const KEPT = 12; // texts that were tried before
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => (document.body.dataset.mdColorScheme = dark.matches ? "slate" : "default");
+follow();
+dark.addEventListener("change", follow);
+
+// As Material's: scripts subscribe to it, and are called for each new page.
+const subscribers = [];
+window.document$ = { subscribe: (call) => (subscribers.push(call), call()) };
+
+const form = document.querySelector(".explore__form");
+const says = form.querySelector(".explore__says");
+const answer = document.querySelector(".explore__answer");
+const earlier = document.querySelector(".explore__history");
+const fields = ["text", "other", "measure"].map((name) => form.elements[name]);
+const address = new URLSearchParams(location.search);
+for (const field of fields) if (address.has(field.name)) field.value = address.get(field.name);
+const tab = crypto.randomUUID(); // of several, each has its own newest question
+let waiting;
+let newest = 0; // number of the question that was sent last
+let shown; // the texts of the answer that stands there
+
+// Where the first figure stands.
+function state() {
+  const found = {};
+  for (const name of ["layer", "head"]) {
+    const input = answer.querySelector(`#fig-1 input[name=${name}]`);
+    if (input) found[name] = Number(input.value);
+  }
+  return found;
+}
+
+async function ask() {
+  clearTimeout(waiting);
+  const number = ++newest;
+  const question = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+  form.classList.add("explore__form--busy");
+  try {
+    const body = JSON.stringify({ ...question, ...state(), tab });
+    const response = await fetch("../../ask", { method: "POST", body });
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    const { dropped, error, warnings, html } = await response.json();
+    if (number !== newest || dropped) return;
+    says.textContent = error ?? warnings.join(" ");
+    if (error) return;
+    remember(question);
+    answer.innerHTML = html;
+    subscribers.forEach((call) => call());
+  } catch (error) {
+    if (number !== newest) return;
+    says.textContent = `No answer came from the program (${error.message}). Is it still running?`;
+  } finally {
+    if (number === newest) form.classList.remove("explore__form--busy");
+  }
+}
+
+// What stands in the address is what is shown, and what was shown before can be had again.
+function remember(question) {
+  const now = new URL(location);
+  for (const [name, value] of Object.entries(question)) {
+    if (value) now.searchParams.set(name, value);
+    else now.searchParams.delete(name);
+  }
+  history.replaceState(history.state, "", now);
+  const before = shown;
+  shown = question;
+  // a text on its way to this one is none of its own
+  if (!before || (question.text.startsWith(before.text) && question.other.startsWith(before.other))) return;
+  const named = ({ text, other }) => [text, other].filter(Boolean).join(" | ");
+  const name = named(before);
+  for (const each of earlier.querySelectorAll("button")) {
+    if ([name, named(shown)].includes(each.textContent) || name.startsWith(each.textContent)) {
+      each.parentElement.remove();
+    }
+  }
+  const again = Object.assign(document.createElement("button"), { type: "button", textContent: name });
+  again.addEventListener("click", () => {
+    for (const field of fields) field.value = before[field.name];
+    ask();
+  });
+  const item = document.createElement("li");
+  item.append(again);
+  earlier.prepend(item);
+  while (earlier.children.length > KEPT) earlier.lastChild.remove();
+  earlier.parentElement.hidden = false;
+}
+
+form.addEventListener("input", ({ target }) => {
+  clearTimeout(waiting);
+  if (target.matches("textarea")) waiting = setTimeout(ask, PAUSE);
+});
+form.addEventListener("change", ({ target }) => target.matches("select") && ask());
+form.addEventListener("submit", (event) => event.preventDefault());
+
+import("./start.js").then(ask, console.warn);

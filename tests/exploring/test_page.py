@@ -1,0 +1,214 @@
+"""The page of `explore` in a browser: what is typed is shown, whatever it is and however fast."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from report.exploring.page import Explorer
+from report.project import Project
+from tests import tabs
+from tests.commands import ROOT
+from tests.documents import blocks
+from tests.exploring.conftest import FIRST, opened
+from tests.figures.live_page import TOOLTIP, go_live, until
+from tests.site import hostile
+from tests.site.test_accessible import worst
+
+pytestmark = pytest.mark.browser
+
+OTHER = "who lit the lamp on the hill?"
+TEXT = ".passage .token:not(.token--special)"
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+
+
+@pytest.fixture
+def visit(browser, address):
+    """A function that opens the page, at a state of its address; nothing may be wrong with it."""
+    with tabs.visits(browser, address.split("articles/")[0], {}, alone=True) as opened:
+        yield lambda state=None, **options: opened(
+            "articles/explore/" + (f"?{urlencode(state)}" if state else ""), **options
+        )
+
+
+def reads(page, text):
+    """Wait until the page shows a text."""
+    shown = f"[...document.querySelectorAll({TEXT!r})].map(each => each.textContent).join('')"
+    until(page, f"{shown}.replaceAll('␣', ' ') === {json.dumps(text)}")
+
+
+def said(page):
+    return page.text_content(".explore__says")
+
+
+def test_figures_follow_what_is_typed(visit, model):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    posts = []
+    page.on("request", lambda request: request.method == "POST" and posts.append(request))
+    page.locator("[name=text]").fill("")
+    page.locator("[name=text]").press_sequentially(OTHER, delay=5)
+    reads(page, OTHER)
+    assert len(posts) < len(OTHER) / 2
+    go_live(page, 1)
+    page.locator("#fig-1 .live-figure__chart").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    shown = page.evaluate(TOOLTIP)
+    data = model.measure(OTHER).data
+    last, attention = data.length - 1, data.attention(0, 0).probability
+    assert shown["current token"].startswith(f"{last}  “")
+    assert shown["target token"].startswith("0  “")
+    (given,) = re.findall(r"gives ([\d.]+)\W%", shown["title"])
+    assert float(given) == pytest.approx(100 * attention[last, 0], abs=0.51)
+
+
+def test_what_is_shown_stands_in_the_address(visit):
+    page = visit({"text": FIRST, "measure": "itself"})
+    reads(page, FIRST)
+    page.locator("[name=other]").fill(OTHER)
+    page.locator("h2", has_text="The other text").wait_for()
+    state = parse_qs(urlsplit(page.url).query)
+    assert state == {"text": [FIRST], "other": [OTHER], "measure": ["itself"]}
+    page.reload()
+    reads(page, FIRST)
+    page.locator("h2", has_text="The other text").wait_for()
+    assert page.input_value("[name=measure]") == "itself"
+    assert page.locator("figcaption", has_text="Attending to itself").count() == 2
+
+
+def test_a_head_stays_while_texts_change(visit):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    go_live(page, 1)
+    page.locator("#fig-1 input[name=head]").press("ArrowRight")
+    page.locator("[name=text]").fill(OTHER)
+    reads(page, OTHER)
+    assert page.input_value("#fig-1 input[name=head]") == "1"
+
+
+def test_another_measure_is_drawn_at_once(visit):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    page.select_option("[name=measure]", "previous_token")
+    page.locator("figcaption", has_text="Attending to the token before").wait_for()
+
+
+def test_what_was_tried_can_be_had_again(visit):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    page.locator("[name=text]").fill(OTHER)
+    reads(page, OTHER)
+    page.locator(".explore__history button", has_text=FIRST).click()
+    reads(page, FIRST)
+    assert page.input_value("[name=text]") == FIRST
+    assert page.locator(".explore__history button").all_text_contents() == [OTHER]
+
+
+def test_a_mistake_is_a_sentence_and_the_last_picture_stays(visit):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    page.locator("[name=text]").fill("  ")
+    until(page, "document.querySelector('.explore__says').textContent !== ''")
+    assert "there is no text" in said(page)
+    reads(page, FIRST)
+    page.locator("[name=text]").fill(OTHER)
+    reads(page, OTHER)
+    assert said(page) == ""
+
+
+@pytest.mark.promise("text-is-text")
+@pytest.mark.parametrize("place", ["text", "other"])
+def test_hostile_text_shows_as_text(visit, place):
+    tokens = [token for token in hostile.TOKENS if token != hostile.LONG]
+    page = visit({"text": FIRST, place: " ".join(tokens)})
+    page.locator(".explore__answer figure").first.wait_for()
+    assert page.evaluate(hostile.RAN) is None
+    assert page.locator(".explore__answer script, .explore__answer img").count() == 0
+    page.locator("[name=text]").fill(OTHER)
+    reads(page, OTHER)
+    assert page.evaluate(hostile.RAN) is None
+
+
+def test_two_tabs_have_a_text_each(visit):
+    texts = FIRST, OTHER
+    pages = [visit({"text": text}) for text in texts]
+    for page, text in zip(pages, texts, strict=True):
+        reads(page, text)
+    for page, text in zip(pages, texts, strict=True):
+        go_live(page, 1)
+        reads(page, text)
+
+
+@pytest.mark.parametrize("options", [{}, PHONE], ids=["wide", "phone"])
+def test_everybody_can_use_it(visit, options):
+    page = visit({"text": FIRST, "other": OTHER}, **options)
+    page.locator("h2", has_text="The other text").wait_for()
+    go_live(page, 1)
+    assert worst(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("[name=text]").focus()
+    reached = set()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.name"))
+    assert {"other", "measure", "layer"} <= reached
+
+
+def test_where_the_program_ends_the_page_says_so(browser, falcon_folder):
+    command = [sys.executable, "-m", "report", "explore", falcon_folder]
+    variables = os.environ | {"PYTHONPATH": str(ROOT)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, env=variables, **pipes) as running:
+        lines = map(str.strip, running.stdout)
+        address = next((line for line in lines if line.startswith("http")), "no address")
+        page = tabs.opened(browser)
+        page.goto(f"{address}?{urlencode({'text': FIRST})}")
+        reads(page, FIRST)
+        running.kill()
+        running.wait()
+        page.locator("[name=text]").fill(OTHER)
+        until(page, "document.querySelector('.explore__says').textContent !== ''")
+        assert "Is it still running?" in said(page)
+        reads(page, FIRST)
+        page.context.close()
+
+
+def test_typing_while_a_text_is_measured_shows_the_last(browser, explorer, monkeypatch):
+    slow = threading.Event()
+    before = explorer.answer
+
+    def answer(question, progress, announce):
+        if question.text == FIRST:
+            slow.wait(30)
+        return before(question, progress, announce)
+
+    monkeypatch.setattr(explorer, "answer", answer)
+    with opened(explorer) as (address, _):
+        page = tabs.opened(browser)
+        page.goto(f"{address}?{urlencode({'text': FIRST})}")
+        until(page, "document.querySelector('.explore__form--busy')")
+        page.locator("[name=text]").fill(OTHER)
+        page.wait_for_timeout(500)
+        slow.set()
+        reads(page, OTHER)
+        page.wait_for_timeout(500)
+        reads(page, OTHER)
+        page.context.close()
+
+
+def test_a_measure_of_the_project_is_among_them(browser, model, tmp_path):
+    (tmp_path / "measures").mkdir()
+    (own,) = blocks("how-to/measures", "python")
+    (tmp_path / "measures" / "two_back.py").write_text(own)
+    with opened(Explorer(model, Project(tmp_path))) as (address, _):
+        page = tabs.opened(browser)
+        page.goto(f"{address}?{urlencode({'text': FIRST, 'measure': 'two_back'})}")
+        page.locator("figcaption", has_text="Two tokens back").wait_for()
+        assert page.input_value("[name=measure]") == "two_back"
+        page.context.close()

@@ -1,0 +1,272 @@
+"""Who is answered, and with what: requests as a browser or an attacker may send them."""
+
+import http.client
+import json
+import re
+import threading
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.errors import ReportError
+from report.exploring.page import LONGEST, Answer, Explorer, Question
+from report.exploring.server import BODY, KEPT, Desk
+from tests.exploring.conftest import FIRST
+
+OTHER = "the hill was lit"
+
+
+def sent(address, method, path, body=None, **headers):
+    """Status and content of an answer; path: below the key, or from the root with a slash."""
+    url = urlsplit(address)
+    key = url.path.split("/")[1]
+    connection = http.client.HTTPConnection(url.netloc, timeout=60)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    target = path if path.startswith("/") else f"/{key}/{path}"
+    connection.request(method, target, body, named)
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def answer(address, **question):
+    status, content = sent(address, "POST", "ask", json.dumps(question))
+    assert status == 200
+    return json.loads(content)
+
+
+def files(found, number=None):
+    return f"datasets/text-{number or found['number']}/text-{number or found['number']}"
+
+
+def test_a_text_is_measured_and_its_datasets_are_those_of_a_notebook(address, model):
+    found = answer(address, text=FIRST, layer=1, head=1)
+    data = model.measure(FIRST).data
+    assert data.manifest["files"]
+    for name in data.manifest["files"]:
+        status, content = sent(address, "GET", f"{files(found)}/{name}")
+        assert status == 200
+        assert content.decode() == store.dumps(data._read(name)), name
+
+
+def test_files_of_an_answer_are_those_that_its_page_names(address):
+    found = answer(address, text=FIRST)
+    named = found["html"].split('data-spec="')[1:]
+    assert named
+    for each in named:
+        path = each.split('"')[0].removeprefix("../../")
+        assert sent(address, "GET", path)[0] == 200
+        assert sent(address, "GET", path.replace(".json", ".vega.json"))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["", "articles/explore/", "assets/page/explore.js", "ask", "datasets/text-1/text-1/"]
+)
+def test_nobody_is_answered_without_the_key(address, path):
+    for key in ("", "x" * 24, "%C3%A9", "%00", "..", "../" * 3):
+        for method, body in (("GET", None), ("POST", '{"text": "a"}'), ("HEAD", None)):
+            status, content = sent(address, method, f"/{key}/{path}", body)
+            assert status in (400, 404, 405), (key, method)
+            assert b"explore" not in content
+
+
+def test_pages_of_other_sites_and_names_get_nothing(address):
+    own = "http://" + urlsplit(address).netloc
+    for headers in (
+        {"Origin": "https://elsewhere.invalid"},
+        {"Origin": "null"},
+        {"Origin": own.replace("127.0.0.1", "127.0.0.2")},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+        {"Host": "elsewhere.invalid"},  # a name that now points to this machine
+    ):
+        for method, path, body in (
+            ("GET", "articles/explore/", None),
+            ("POST", "ask", json.dumps({"text": OTHER})),
+        ):
+            status, content = sent(address, method, path, body, **headers)
+            assert status in (403, 421), headers
+            assert OTHER.encode() not in content
+    status, _ = sent(address, "POST", "ask", json.dumps({"text": OTHER}), Origin=own)
+    assert status == 200
+
+
+def test_what_is_no_question_is_refused(address):
+    for body in ("", "{", "[]", "null", '"a"', "[" * 100_000, json.dumps({"text": 3})):
+        status, content = sent(address, "POST", "ask", body)
+        assert status in (200, 400), body[:10]
+        if status == 200:
+            assert json.loads(content)["error"]
+    assert sent(address, "POST", "ask", b"\xff\xfe")[0] == 200
+    assert sent(address, "POST", "ask", b"x", Content_Length=str(BODY + 1))[0] == 400
+    assert sent(address, "POST", "other", "{}")[0] == 400
+    for path in ("datasets/text-1/../../etc/passwd", "datasets/text-x/a", "datasets/text-99999/a"):
+        assert sent(address, "GET", path)[0] == 404
+    assert sent(address, "GET", "..%2f..%2fetc%2fpasswd")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ({"text": " \n"}, "there is no text"),
+        ({"text": "a" * (LONGEST + 1)}, f"at most {LONGEST:,}"),
+        ({"text": FIRST, "other": "a" * (LONGEST + 1)}, f"at most {LONGEST:,}"),
+        ({"text": FIRST, "measure": "nothing"}, "unknown measure 'nothing'"),
+        ({"text": FIRST, "measure": ["first_token"]}, "a question has texts"),
+        ({"text": FIRST, "layer": -1}, "whole numbers from 0"),
+        ({"text": FIRST, "head": 1.5}, "whole numbers from 0"),
+        ({"text": FIRST, "token": True}, "whole numbers from 0"),
+        ({}, "there is no text"),
+    ],
+)
+def test_what_cannot_be_measured_is_a_sentence(address, question, words):
+    found = answer(address, **question)
+    assert words in found["error"]
+    assert "html" not in found
+
+
+def test_places_that_the_text_has_not_are_its_last_ones(address):
+    found = answer(address, text=OTHER, layer=99, head=99, token=99)
+    opens = re.findall(r'name="(layer|head)" min="0" max="(\d+)" value="(\d+)"', found["html"])
+    assert opens
+    assert all(last == value for _, last, value in opens)
+    assert "data-opens" not in found["html"]
+
+
+def test_earlier_answers_stay_for_other_tabs_and_are_let_go(address):
+    first = answer(address, text=OTHER)
+    path = f"{files(first)}/passage.json"
+    assert sent(address, "GET", path)[0] == 200
+    for _ in range(KEPT):
+        answer(address, text=OTHER)
+    assert sent(address, "GET", path)[0] == 404
+
+
+def test_the_newest_question_wins_and_one_is_measured_at_a_time():
+    measuring, most, began, go_on = [], [], threading.Event(), threading.Event()
+
+    def measured(question, progress, announce):
+        measuring.append(question.number)
+        most.append(len(measuring))
+        try:
+            for _ in range(3):
+                progress(0, 3)
+                if question.number == 1:
+                    began.set()
+                    go_on.wait(60)
+            return Answer(question.number, question.text, {})
+        finally:
+            measuring.remove(question.number)
+
+    desk = Desk(SimpleNamespace(answer=measured, name="made"))
+    found = {}
+
+    def ask(text):
+        found[text] = desk.answer({"text": text})
+
+    threads = [threading.Thread(target=ask, args=[text]) for text in ("first", "second")]
+    threads[0].start()
+    assert began.wait(60)
+    threads[1].start()
+    while desk.number < 2:
+        pass
+    go_on.set()
+    for thread in threads:
+        thread.join(60)
+    assert found["first"] == {"dropped": True}
+    assert found["second"]["html"] == "second"
+    assert max(most) == 1
+
+
+def test_each_tab_has_its_own_newest_question(address):
+    found = {}
+
+    def ask(tab):
+        found[tab] = answer(address, text=FIRST, tab=tab)
+
+    threads = [threading.Thread(target=ask, args=[f"tab {number}"]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(found) == 4
+    assert all("html" in each for each in found.values())
+
+
+def test_a_model_that_fails_is_a_sentence():
+    def failing(*_):
+        raise RuntimeError("weights of lead")
+
+    found = Desk(SimpleNamespace(answer=failing, name="made")).answer({"text": "a"})
+    assert "model 'made' cannot be measured" in found["error"]
+    assert "weights of lead" in found["error"]
+
+
+def test_another_text_is_measured_beside_it(address, model):
+    found = answer(address, text=FIRST, other=OTHER)
+    for text, place in ((FIRST, ""), (OTHER, "-other")):
+        folder = files(found) + place
+        status, content = sent(address, "GET", f"{folder}/passage.json")
+        assert status == 200
+        assert content.decode() == store.dumps(model.measure(text).data._read("passage.json"))
+    assert "The other text" in found["html"]
+    changes = model.measure(FIRST).compare(model.measure(OTHER))
+    first = changes[changes["difference"].abs() > 0].iloc[0]
+    assert f"L{first['layer']}H{first['head']}" in found["html"]
+
+
+def test_the_same_text_beside_it_changes_nothing(address):
+    found = answer(address, text=FIRST, other=FIRST)
+    assert "No measure of any head changes." in found["html"]
+
+
+def test_what_heads_do_over_many_texts_comes_from_the_project(model, tmp_path, data_of_corpus):
+    """Rows over many texts are those of its article; the tables equal the article's own."""
+    project, article = data_of_corpus
+    explorer = Explorer(model, project)
+    assert explorer.corpus is not None
+    text = article.passage["tokens"]
+    text = "".join(token["text"] for token in text if not token.get("special"))
+    found = explorer.answer(Question(1, text), lambda *_: None, lambda said: None)
+    tables = [name for name in article.manifest["files"] if name.startswith("heads/")]
+    assert tables
+    for name in tables:
+        made = found.files[f"datasets/text-1/text-1/{name}"]()
+        assert made == article._read(name), name
+    assert "many texts" in found.html
+
+
+def test_numbers_of_another_model_are_not_taken(model, data_of_corpus, tmp_path):
+    project, article = data_of_corpus
+    path = article.path / "manifest.json"
+    before = path.read_text()
+    manifest = json.loads(before)
+    manifest["determined_by"]["model"] = {"weights": "0" * 64}
+    path.write_text(json.dumps(manifest))
+    try:
+        assert Explorer(model, project).corpus is None
+    finally:
+        path.write_text(before)
+
+
+def test_a_failing_measure_of_the_project_is_named(model, tmp_path):
+    from report.project import Project
+
+    (tmp_path / "measures").mkdir()
+    (tmp_path / "measures" / "broken.py").write_text("nothing here")
+    with pytest.raises(ReportError, match=r"broken\.py"):
+        Explorer(model, Project(tmp_path))
+
+
+def test_the_values_of_the_change_are_numbers_of_the_model(model):
+    """A second way: shares of attention to the first token, by a plain loop."""
+    data = model.measure(FIRST).data
+    table = data.measured("first_token")
+    for layer in range(data.layers):
+        for head in range(data.heads):
+            shown = data.attention(layer, head).probability
+            share = np.mean([shown[i].argmax() == 0 for i in range(1, data.length)])
+            at = (table["layer"] == layer) & (table["head"] == head)
+            assert table["first_token"][at][0] == pytest.approx(share, abs=1e-3)
