@@ -33,7 +33,7 @@ from report.effects.direct import Direct, Directed, directed, effects_of
 from report.effects.origins import Origins, origins_of_heads
 from report.effects.passing import kept, logits_of
 from report.effects.replacing import Replacement
-from report.effects.replay import logits_from
+from report.effects.replay import NUMBERS, logits_from
 from report.effects.values import values_of
 from report.effects.writes import Writes, writes_of_heads
 from report.errors import ReportError
@@ -72,11 +72,13 @@ def logit_lens(
     token_ids: Sequence[int],
     positions: Sequence[int],
     tokens: Sequence[Sequence[int]] = (),
+    progress: Callable[[], object] = lambda: None,
 ) -> Lens:
     """What the states of a model predict at some tokens of a text.
 
     positions: tokens that predict, negative ones from the end
     tokens: for each of these the ids that it asks about, as many each; none: nothing is asked
+    progress: called after every few states
     raises: ReportError as `direct_effects` does
     """
     vocabulary = anatomy(loaded).output.weight.shape[0]
@@ -89,12 +91,14 @@ def logit_lens(
     rows_of(asked, len(token_ids), vocabulary)
     rows = [position % len(token_ids) for position in positions]
     found, final = [], None
-    for state in states_of(loaded, token_ids, rows):
-        logits = logits_from(loaded.model, state)
-        found.append(_said(logits.double().log_softmax(-1), tokens))
-        final = logits
+    states = torch.stack(states_of(loaded, token_ids, rows))
+    for few in states.split(max(1, NUMBERS // (len(rows) * vocabulary))):  # a call takes its time
+        for logits in logits_from(loaded.model, few.flatten(0, 1)).split(len(rows)):
+            found.append(_said(logits.double().log_softmax(-1), tokens))
+            final = logits
+        progress()
     columns = (torch.stack(one).cpu().numpy() for one in zip(*found, strict=True))
-    return Lens(tuple(rows), *columns, final.float().cpu().numpy())
+    return Lens(tuple(rows), *columns, final.float().cpu().numpy().copy())
 
 
 def states_of(
@@ -256,7 +260,7 @@ def measure_sentence(
     asked = rows(token_ids, last)
     effects = by_target(loaded, token_ids, asked)
     progress()
-    seen = _lens(loaded, token_ids, asked) if lens else None
+    seen = lens_of(loaded, token_ids, asked) if lens else None
     if lens:
         progress()
     drops, before = {}, 0.0
@@ -269,12 +273,20 @@ def measure_sentence(
     return Sentence(tuple(token_ids), asked, effects, seen, drops, before, {}, {}, {})
 
 
-def _lens(loaded, token_ids, asked):
-    """The lens of all rows; each asks about two tokens, which may be one."""
+def lens_of(
+    loaded: "LoadedModel",
+    token_ids: Sequence[int],
+    asked: Sequence[Asked],
+    progress: Callable[[], object] = lambda: None,
+) -> Lens:
+    """The lens of all rows of a text; each asks about two tokens, which may be one.
+
+    asked: the rows, one a token from the first on; progress, raises: as of `logit_lens`
+    """
     tokens = [
         (one.token, one.against if isinstance(one.against, int) else one.token) for one in asked
     ]
-    return logit_lens(loaded, token_ids, range(len(asked)), tokens)
+    return logit_lens(loaded, token_ids, range(len(asked)), tokens, progress)
 
 
 def heads_that_matter(sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
