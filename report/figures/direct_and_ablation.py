@@ -37,6 +37,10 @@ def title(data: PredictionData) -> str:
     return "What a head adds, and what is lost without it"
 
 
+def left_out(data: PredictionData) -> str:
+    return "" if _kinds(data) else "What is lost without a head was not measured."
+
+
 def caption(data: PredictionData) -> str:
     if _one_unit(data):
         return (

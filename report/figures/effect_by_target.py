@@ -306,6 +306,8 @@ def seen(data: PredictionData, **state: int) -> str:
 
 
 def _seen_in_passage(head):
+    if len(head.effect) == 1:
+        return "One token predicts here, the first, and it sees no other."
     looked, mattered = head.probability.argmax(1), np.abs(head.effect).argmax(1)
     same = float(np.mean(looked[1:] == mattered[1:]))
     first = float(np.mean(looked[1:] == 0))

@@ -63,6 +63,7 @@ def encode(
     words: id -> "text", perhaps "bytes", of all tokens that are asked about
     """
     direct = measured.effects.direct
+    before = {"before": steps([measured.before], STEP)[0]} if measured.drops else {}
     told = {name: steps(getattr(direct, name), STEP) for name in PARTS}
     return {
         "schema": SCHEMA,
@@ -78,10 +79,7 @@ def encode(
         },
         "step": STEP,
         "effects": told,
-        "drops": {
-            "before": steps([measured.before], STEP)[0],
-            **{kind: steps(drop, STEP) for kind, drop in measured.drops.items()},
-        },
+        "drops": before | {kind: steps(drop, STEP) for kind, drop in measured.drops.items()},
     }
 
 

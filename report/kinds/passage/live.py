@@ -28,7 +28,18 @@ from report.models.load.warned import heard
 from report.models.measure.passage import measure_passage
 
 
-class LivePassage(PassageData):
+class InMemory:
+    """Datasets that `_makers` makes, by their names, in place of files."""
+
+    _makers: dict[str, Callable[[], dict]]
+
+    def _read(self, name: str) -> dict:
+        if name not in self._makers:
+            raise ReportError(f"{name!r} was not measured; there are: {', '.join(self._makers)}")
+        return store.as_read(self._makers[name](), name)
+
+
+class LivePassage(InMemory, PassageData):
     """What a passage's datasets hold, in memory. A corpus is read by nobody here: what heads do
     over many texts is taken from datasets, or it is not known."""
 
@@ -71,11 +82,6 @@ class LivePassage(PassageData):
             **measure.described(measured),
             "files": dict.fromkeys(self._makers),
         }
-
-    def _read(self, name: str) -> dict:
-        if name not in self._makers:
-            raise ReportError(f"{name!r} was not measured; there are: {', '.join(self._makers)}")
-        return store.as_read(self._makers[name](), name)
 
 
 def _beside(makers, corpus, measures, of_heads) -> Iterable[tuple[str, Callable[[], dict]]]:

@@ -1,4 +1,5 @@
-"""Articles about a prediction: data.py, findings.py, measure.py, pieces.py, question.py.
+"""Articles about a prediction: data.py, findings.py, live.py, measure.py, pieces.py,
+question.py.
 
 Effects over many generated sentences, measured apart: generated.py, measure_generated.py.
 """

@@ -130,7 +130,7 @@ class Sentence:
 
     @property
     def before(self) -> float:
-        """What falls, without ablation."""
+        """What falls, without ablation; of a text with no ablations it is not known."""
         return float(self._arrays["drops.before"])
 
     @functools.cached_property

@@ -7,8 +7,8 @@ heads on its next tokens measured, too: `of_passage`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count as numbers
 from typing import TYPE_CHECKING
@@ -48,6 +48,9 @@ MOST = 512
 LARGEST = 500_000_000
 """Parameters of a model that a passage is predicted with besides, at most: it reads the passage
 again without each head."""
+
+NOTHING = {"texts": 0, "tokens": 0}
+"""Of a mean that is not taken."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +174,41 @@ def of_passage(
         (_, mean), about = replacements(loaded, texts)
         measured = [measure_sentence(loaded, token_ids, None, [mean], lens=False)]
     except ReportError as error:
-        nothing = {"texts": 0, "tokens": 0}
-        return None, _facts(Measured([], [], [], {}), nothing, [], {"effects": str(error)})
+        return None, _facts(Measured([], [], [], {}), NOTHING, [], {"effects": str(error)})
+    return _of_text(loaded, text, tokens, measured, about)
+
+
+def without_ablations(
+    loaded: LoadedModel,
+    text: str,
+    tokens: Sequence[dict],
+    lens: bool,
+    progress: Callable[[], object],
+) -> tuple[Measured, dict]:
+    """What heads do to every next token of a passage, in the time of a few forward passes.
+
+    tokens: of the passage, as it is measured; lens: whether the logit lens is measured, too
+    progress: called after each part of the work; what it raises ends the measuring
+    returns: what was measured, and the manifest's prediction
+    raises: ReportError if the model's parts cannot be told apart, or the text is too long
+    """
+    from report.effects.sentence import lens_of, measure_sentence
+    from report.models.load.memory import enough_memory
+
+    token_ids = [token["id"] for token in tokens]
+    _require_short(len(token_ids))
+    with enough_memory(f"measuring {count(len(tokens), 'token')}"):
+        sentence = measure_sentence(loaded, token_ids, None, [], progress, lens=False)
+        if lens:
+            seen = lens_of(loaded, token_ids, sentence.asked, progress)
+            sentence = replace(sentence, lens=seen)
+    return _of_text(loaded, text, tokens, [sentence], NOTHING)
+
+
+def _of_text(loaded, text, tokens, measured, replaced):
+    """A passage as it is written, and the manifest's prediction."""
     found = Measured([Prompt(text)], [tokens], measured, words_in(loaded, measured))
-    return found, _facts(found, about, [], {})
+    return found, _facts(found, replaced, [], {})
 
 
 def _facts(measured, replaced, heads, reasons):
@@ -279,16 +313,25 @@ def write(files: Folder, measured: Measured, progress: Step) -> None:
     progress: called after each text
     raises: ReportError if a number is not finite
     """
-    for place, sentence in enumerate(measured.sentences):
-        about = {"text": measured.prompts[place].text}
-        tokens, words = measured.tokens[place], measured.words
-        files.write(of_texts.sentence_file(place), of_texts.encode(about, tokens, sentence, words))
-        if sentence.lens is not None:
-            files.write(prediction_lens.lens_file(place), prediction_lens.encode(sentence, words))
-        for layer, head in np.ndindex(sentence.effects.direct.heads.shape[1:]):
-            told = prediction_head.encode(sentence, layer, head, words)
-            files.write(prediction_head.head_file(place, layer, head), told)
+    for place in range(len(measured.sentences)):
+        for name, make in makers(measured, place):
+            files.write(name, make())
         progress(place + 1, len(measured.sentences))
+
+
+def makers(measured: Measured, place: int) -> Iterator[tuple[str, Callable[[], dict]]]:
+    """Every dataset of a text: its name, and what makes it; place: the text's number.
+
+    What is made raises ReportError if a number is not finite.
+    """
+    sentence, words = measured.sentences[place], measured.words
+    about = {"text": measured.prompts[place].text}, measured.tokens[place]
+    yield of_texts.sentence_file(place), partial(of_texts.encode, *about, sentence, words)
+    if sentence.lens is not None:
+        yield prediction_lens.lens_file(place), partial(prediction_lens.encode, sentence, words)
+    for layer, head in np.ndindex(sentence.effects.direct.heads.shape[1:]):
+        make = partial(prediction_head.encode, sentence, layer, head, words)
+        yield prediction_head.head_file(place, layer, head), make
 
 
 def about_bytes(shape: tuple[int, int], tokens: int) -> int:

@@ -7,21 +7,30 @@ import numpy as np
 import pytest
 import torch
 
+from report.datasets import store
+from report.datasets.write.folder import Folder
 from report.effects.asked import MEAN, Asked
 from report.effects.direct import direct_effects
+from report.errors import ReportError
 from report.figures import direct_and_ablation, logit_lens, what_a_head_writes
+from report.inputs.predictions import Prompt
 from report.kinds.passage.data import PassageData, PassageModels
 from report.kinds.passage.findings import context
 from report.kinds.prediction import measure as kind
 from report.kinds.prediction.data import PredictionData, PredictionModels, of_passage
 from report.kinds.prediction.data import verify as verify_prediction
+from report.kinds.prediction.live import LivePrediction
 from report.measuring import run
 from report.models.attention.structure import structure
 from report.models.load.load import load_model
 from report.models.text.tokens import encode_texts
+from report.notebook.measurement import load
 from report.project import project as project_in
 from report.study.study import read_study
-from tests.small import CORPUS, write_publication
+from tests.small import CORPUS, SENTENCE, write_publication
+
+TEXTS = [text.text for text in CORPUS]
+PASSAGE = SENTENCE.strip()
 
 pytestmark = pytest.mark.usefixtures("short_corpus")
 
@@ -139,6 +148,54 @@ def test_prose_counts_what_is_looked_at_beside_what_matters(folder):
     assert find.lost[find.missed.layer, find.missed.head] == lost.max()
     assert find.worse == sum(value < 0 for value in lost.ravel())
     assert find.correlation == pytest.approx(np.corrcoef(direct.ravel(), lost.ravel())[0, 1])
+
+
+@pytest.fixture(scope="module")
+def live(falcon_folder, tmp_path_factory):
+    """A model, and a passage and its predictions that it measured in memory."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        model = load(falcon_folder)
+    passage = model.measure(PASSAGE).data
+    return model.loaded, passage, LivePrediction(model.loaded, passage, PASSAGE, lens=True)
+
+
+def test_what_is_measured_in_memory_is_what_is_written(live, tmp_path):
+    loaded, passage, found = live
+    told, _ = kind.of_passage(loaded, PASSAGE, passage.passage["tokens"], TEXTS, print)
+    whole, _ = kind.measure(
+        loaded, kind.Inputs([Prompt(PASSAGE)], TEXTS), lambda *_: None, lambda _: None
+    )
+    beside, alone = Folder(tmp_path / "beside"), Folder(tmp_path / "alone")
+    kind.write(beside, told, lambda *_: None)
+    kind.write(alone, whole, lambda *_: None)
+    lens = "lens/0.json"
+    assert found._read(lens) == store.read(alone.path / lens)
+    assert {*found.manifest["files"]} == {*beside.files, lens}
+    for name in beside.files:
+        written, read = store.read(beside.path / name), found._read(name)
+        if name.startswith("sentences/"):
+            assert written.pop("drops").keys() == {"before", "mean"}
+            assert read.pop("drops") == {}
+        assert read == written
+    verify_prediction(found)
+
+
+def test_without_ablations_a_figure_of_these_is_left_out(live):
+    *_, found = live
+    assert "not measured" in direct_and_ablation.left_out(found)
+    assert found.sentences[0].ablations == []
+    with pytest.raises(ReportError, match="'mean' was not measured"):
+        found.sentences[0].drop("mean")
+
+
+def test_the_measuring_in_memory_can_be_ended_after_each_part(live):
+    loaded, passage, _ = live
+    parts = []
+    LivePrediction(loaded, passage, PASSAGE, True, lambda: parts.append(1))
+    assert len(parts) >= 2
+    with pytest.raises(ZeroDivisionError):
+        LivePrediction(loaded, passage, PASSAGE, True, lambda: 1 / 0)
 
 
 def test_figures_that_need_more_are_left_out(folder):
