@@ -19,6 +19,7 @@ from report.inputs.passages import corpus
 from report.kinds.passage.data import PassageData
 from report.kinds.passage.live import LivePassage
 from report.kinds.passage.measure import NOT_IN_SUMS, Inputs, parts
+from report.kinds.prediction.live import LivePrediction
 from report.measures import known, own_files, own_measures
 from report.measuring.key import determined_by
 from report.measuring.kind import Announce
@@ -40,6 +41,10 @@ SENTENCE = "The lamp on the hill was lit. Who lit the lamp on the hill?"
 LONGEST = 100_000
 """Characters of a text; no model at hand takes as many."""
 
+EFFECTS, LENS = "effects", "lens"
+"""What is measured of the next token besides: direct effects, or these and the logit lens, which
+takes as long as a dozen forward passes."""
+
 MOST = 12
 """Heads that another text changes, at most, in the table of these."""
 
@@ -60,6 +65,8 @@ class Question:
     """The place of the token that the passage is shaded from."""
     other: str = ""
     """A text to compare it with; "" for none."""
+    predict: str = ""
+    """`EFFECTS`, `LENS`, or ""."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,8 @@ class Answer:
     html: str
     files: dict[str, Callable[[], dict]]
     """Address from the root of the page's folder -> what makes the dataset."""
+    size: int = 0
+    """Bytes that effects on the next token take in memory."""
 
 
 class Explorer:
@@ -124,17 +133,30 @@ class Explorer:
             read.append(LivePassage(self.model.loaded, inputs, announce, progress, self.corpus))
             read[-1].path = Path(place)
         data = read[0]
+        effects, lacks = self._effects(question, data, progress)
         about = {"title": name, "date": date.today(), "author": name, "summary": name}
         front = FrontMatter(**about, model=data.manifest["model"]["name"])
         study = Study(name, front, self.root / "templates" / "articles" / f"{name}.md.j2", "")
         article = ArticleFigures(study, data, pictures=False)
-        content = _content(question, read, article)
+        content = _content(question, read, effects, article) | {"lacks": lacks}
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
         html = self._filled("explored.html.j2", **content)
         files = _specifications(article)
-        for each in read:
+        for each in (*read, *([effects] if effects else [])):
             files |= _datasets(each, name)
-        return Answer(question.number, html, files)
+        return Answer(question.number, html, files, effects.size if effects else 0)
+
+    def _effects(self, question, data, progress):
+        """What heads do to the next tokens, None where that is not wanted or not to be had; and why
+        it is not."""
+        if not question.predict:
+            return None, ""
+        try:
+            text, lens = self._inputs(question.text).passage.text, question.predict == LENS
+            return LivePrediction(self.model.loaded, data, text, lens, progress), ""
+        except ReportError as error:
+            progress()  # so an end that it asked for is none of a text without effects
+            return None, str(error)
 
     def _inputs(self, text):
         if not text.strip():
@@ -177,21 +199,36 @@ def _without(parts, names):
     return {name: value for name, value in parts.items() if name not in names}
 
 
-def _content(question: Question, read: list[LivePassage], article: ArticleFigures) -> dict:
+def _content(
+    question: Question,
+    read: list[LivePassage],
+    effects: LivePrediction | None,
+    article: ArticleFigures,
+) -> dict:
     """What the template of an answer takes; read: the text, and the other one if there is one."""
     data = read[0]
     layer, head = min(question.layer, data.layers - 1), min(question.head, data.heads - 1)
-    wanted: list[tuple[str, dict]] = [
-        ("attention_map", {"layer": layer, "head": head}),
-        (HEADS, {"measure": question.measure, "view": "map"}),
-        ("attention_breakdown", {"layer": layer, "head": head}),
-    ]
-    able = [(each, *call) for each in read for call in wanted if _can_draw(article, each, *call)]
-    article.announced = [_key(each, read, *call) for each, *call in able]
+    place = {"layer": layer, "head": head}
     token = question.token if (question.token or 0) < data.length else None
+    calls: list[tuple[Data, str, dict]] = []
+    for each in read:
+        calls += [
+            (each, "attention_map", place),
+            (each, HEADS, {"measure": question.measure, "view": "map"}),
+            (each, "attention_breakdown", place),
+        ]
+        if effects and each is data:
+            back = {"back": 0 if token is None else max(data.length - 2 - token, 0)}
+            calls += [
+                (effects, "effects_by_head", back),
+                (effects, "effect_by_target", place),
+                (effects, "logit_lens", back),
+            ]
+    able = [call for call in calls if _can_draw(article, *call)]
+    article.announced = [_key(read, *call) for call in able]
     figures: dict[str, list] = {each.path.name: [] for each in read}
     for each, name, state in able:
-        drawn = article.figure(name, key=_key(each, read, name, state), data=each, **state)
+        drawn = article.figure(name, key=_key(read, each, name, state), data=each, **state)
         figures[each.path.name].append(drawn)
     first, *others = figures.values()
     return {"passage": article.passage(opens=token), "figures": first, "others": others}
@@ -201,9 +238,9 @@ def _can_draw(article, data, figure, state):
     return article.can_draw(figure, data, state.get("measure"))
 
 
-def _key(data, read, figure, state):
+def _key(read, data, figure, state):
     key = f"{figure}-{state['measure']}" if figure == HEADS else figure
-    return key if data is read[0] else f"other_{key}"
+    return f"other_{key}" if data in read[1:] else key
 
 
 def _changes(data, other, measures, article):
@@ -226,8 +263,8 @@ def _specifications(article: ArticleFigures):
         for panel in [*placed.panels, *placed.variants]:
             files[f"{folder}/{panel.name}.json"] = partial(_same, panel.spec)
             files[f"{folder}/{panel.name}.vega.json"] = partial(vega.vega, panel.spec)
-            for name, table in placed.written_rows(panel):
-                files[f"{folder}/rows/{panel.name}/{name}"] = partial(_same, table)
+            for name, make in placed.makers_of_rows(panel):
+                files[f"{folder}/rows/{panel.name}/{name}"] = make
     return files
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from report import files
 from report.errors import ReportError
-from report.exploring.page import LONGEST, Answer, Explorer, Question, content_of
+from report.exploring.page import EFFECTS, LENS, LONGEST, Answer, Explorer, Question, content_of
 from report.models.load.sentences import supported
 from report.notebook.measurement import load
 from report.pages.assets import write_assets
@@ -29,6 +29,9 @@ from report.site import serve
 
 KEPT = 8
 """Answers that a page may still fetch of, the newest: those of several tabs, and of going back."""
+
+MEMORY = 2**30
+"""Bytes that all of these take by effects on the next token, at most, unless it is one."""
 
 BODY = 8 * LONGEST
 """Bytes of a question, at most."""
@@ -71,7 +74,7 @@ class Desk:
             return {"error": str(error)}
         with self.counting:
             self.answers[answer.number] = answer
-            while len(self.answers) > KEPT:
+            while len(self.answers) > KEPT or (len(self.answers) > 1 and self._size() > MEMORY):
                 self.answers.popitem(last=False)
         return {"number": answer.number, "html": answer.html, "warnings": warnings}
 
@@ -80,6 +83,9 @@ class Desk:
         answer = self.answers.get(number)
         make = answer and answer.files.get(address)
         return content_of(make()) if make else None
+
+    def _size(self):
+        return sum(answer.size for answer in self.answers.values())
 
     def _question(self, request):
         with self.counting:
@@ -93,13 +99,17 @@ class Desk:
         words = {name: request.get(name, "") for name in ("text", "other")}
         measure = request.get("measure", "first_token")
         places = {name: request.get(name, 0) for name in ("layer", "head")}
-        token = request.get("token")
+        token, predict = request.get("token"), request.get("predict", "")
         whole = [value for value in (*places.values(), token) if value is not None]
         if not all(isinstance(each, str) for each in (*words.values(), measure)):
             raise ReportError("a question has texts, and the name of a measure.")
         if any(type(value) is not int or value < 0 for value in whole):
             raise ReportError("layer, head and token are whole numbers from 0.")
-        return Question(number, **words, **places, measure=measure, token=token)
+        if predict not in ("", EFFECTS, LENS):
+            raise ReportError(f"predict is empty, or {EFFECTS!r} or {LENS!r}.")
+        return Question(
+            number, **words, **places, measure=measure, token=token, predict=predict
+        )
 
     def _require(self, tab, number, *_):
         if self.newest.get(tab) != number:

@@ -1,7 +1,8 @@
 """A figure at its place in an article: its charts at a state, and the files that they need."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from report.figures import Figure
@@ -43,6 +44,11 @@ class PlacedFigure:
         returns: iterator of (name of the file, table/1 dataset)
         raises: ReportError if the chart reads a field that the rows of a state do not have
         """
+        for name, make in self.makers_of_rows(panel):
+            yield name, make()
+
+    def makers_of_rows(self, panel: "Panel") -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
+        """The same files, each with what makes it, which raises what `written_rows` does."""
         place = panel.spec["usermeta"]["report"]["data"]["url"].rpartition(f"/{panel.name}/")[2]
         if not _is_written(panel):
             return
@@ -53,11 +59,14 @@ class PlacedFigure:
             if control.param not in fixed
         ]
         for state in defaults.states(self.figure.name, controls):
-            rows = self.figure.rows(self.data, **fixed, **state)
-            fields.check(self.figure.name, panel.spec, rows)
-            for table, records in rows.items():
-                fields.check_values(self.figure.name, records, table)
-            yield place.format(**state), defaults.dataset(rows)
+            yield place.format(**state), partial(self._rows, panel, fixed | state)
+
+    def _rows(self, panel, state):
+        rows = self.figure.rows(self.data, **state)
+        fields.check(self.figure.name, panel.spec, rows)
+        for table, records in rows.items():
+            fields.check_values(self.figure.name, records, table)
+        return defaults.dataset(rows)
 
 
 @dataclass(frozen=True)

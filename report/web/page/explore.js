@@ -1,6 +1,8 @@
 // The page of `explore`: what is typed is sent to the program on this machine, and its answer, a
 // passage and figures as in an article, takes the place of the last one.
 
+import { onPin, pins } from "../reader/marks.js";
+
 const MODULES = []; // figures.js and all that it imports, listed by the build
 window.scriptsOfFigures = MODULES;
 
@@ -19,7 +21,7 @@ const form = document.querySelector(".explore__form");
 const says = form.querySelector(".explore__says");
 const answer = document.querySelector(".explore__answer");
 const earlier = document.querySelector(".explore__history");
-const fields = ["text", "other", "measure"].map((name) => form.elements[name]);
+const fields = ["text", "other", "measure", "predict"].map((name) => form.elements[name]);
 const address = new URLSearchParams(location.search);
 for (const field of fields) if (address.has(field.name)) field.value = address.get(field.name);
 const tab = crypto.randomUUID(); // of several, each has its own newest question
@@ -27,13 +29,15 @@ let waiting;
 let newest = 0; // number of the question that was sent last
 let shown; // the texts of the answer that stands there
 
-// Where the first figure stands.
+// Where the first figure stands, and the token that is pinned.
 function state() {
   const found = {};
   for (const name of ["layer", "head"]) {
     const input = answer.querySelector(`#fig-1 input[name=${name}]`);
     if (input) found[name] = Number(input.value);
   }
+  const { token } = pins();
+  if (token >= 0) found.token = token;
   return found;
 }
 
@@ -91,6 +95,15 @@ function remember(question) {
   while (earlier.children.length > KEPT) earlier.lastChild.remove();
   earlier.parentElement.hidden = false;
 }
+
+// What is told of the next token of one follows the token that is pinned; sliders count from the last.
+onPin(() => {
+  const { token } = pins();
+  for (const slider of token < 0 ? [] : answer.querySelectorAll("input[name=back]")) {
+    slider.value = slider.max - token;
+    slider.dispatchEvent(new Event("input"));
+  }
+});
 
 form.addEventListener("input", ({ target }) => {
   clearTimeout(waiting);
