@@ -144,6 +144,11 @@ class ByTarget:
     probability: np.ndarray
     effects: np.ndarray
 
+    @property
+    def size(self) -> int:
+        """Bytes of both arrays."""
+        return self.probability.nbytes + self.effects.nbytes
+
 
 def by_target(loaded: "LoadedModel", token_ids: Sequence[int], asked: Sequence[Asked]) -> ByTarget:
     """Direct effects of every head by target token.

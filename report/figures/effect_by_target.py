@@ -192,7 +192,7 @@ def _legend(panel):
 def _shown(data, at):
     """The text and the head at a state."""
     sentence = predicted.text_of(data, at)
-    return sentence, predicted.head_of(sentence, at["layer"], at["head"])
+    return sentence, sentence.head(at["layer"], at["head"])
 
 
 def _labels(sentence):

@@ -1,7 +1,6 @@
 """What the figures of an article about predictions share: which text, which of its tokens predicts,
 and the words for what is asked there."""
 
-import functools
 from dataclasses import dataclass
 
 import altair
@@ -87,7 +86,7 @@ def one_head(data: PredictionData) -> list[Control | Switch]:
 def chosen(data: PredictionData, at: choices.State) -> tuple[Sentence, OneHead]:
     """The text and the head that these are at."""
     sentence = text_of(data, at)
-    return sentence, head_of(sentence, *data.shown_heads[at["chosen"]])
+    return sentence, sentence.head(*data.shown_heads[at["chosen"]])
 
 
 def not_told(data: PredictionData, what: str) -> str:
@@ -130,12 +129,6 @@ def shown(data: PredictionData, at: choices.State) -> Shown:
     """The text and the token at a state; before the first token there is none, so it stays."""
     sentence = text_of(data, at)
     return Shown(sentence, max(sentence.rows - 1 - at.get("back", 0), 0))
-
-
-@functools.lru_cache(maxsize=64)
-def head_of(sentence: Sentence, layer: int, head: int) -> OneHead:
-    """One head on a text: figures and sentences ask for the same ones at many states."""
-    return sentence.head(layer, head)
 
 
 def explained(data: PredictionData) -> str:

@@ -155,6 +155,14 @@ class Sentence:
 
     def head(self, layer: int, head: int) -> Head:
         """One head on this text."""
+        return self._head(layer, head)
+
+    @functools.cached_property
+    def _head(self):
+        """`_read_head`, which keeps some: figures and sentences ask for the same at many states."""
+        return functools.lru_cache(maxsize=64)(self._read_head)
+
+    def _read_head(self, layer, head):
         told = self._data._read(prediction_head.head_file(self.number, layer, head))
         arrays = prediction_head.decode(told)
         return Head(

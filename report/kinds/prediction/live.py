@@ -31,6 +31,8 @@ class LivePrediction(InMemory, PredictionData):
         super().__init__(passage.path)
         tokens = passage.passage["tokens"]
         measured, facts = measure.without_ablations(loaded, text, tokens, lens, progress)
+        self.size = measured.sentences[0].effects.size
+        """Bytes of what datasets of heads are made from."""
         self._makers = dict(measure.makers(measured, 0))
         files = dict.fromkeys(self._makers)
         self.manifest = passage.manifest | {"prediction": facts, "files": files}
