@@ -1,5 +1,6 @@
 """What heads do to the next token, on the page of `explore`: where it is asked for, and can be."""
 
+import gc
 import json
 import re
 from functools import partial
@@ -11,9 +12,11 @@ from transformers import OPTConfig, OPTForCausalLM
 
 from report.datasets import store
 from report.errors import ReportError
+from report.exploring import server
 from report.exploring.page import EFFECTS, LENS, Explorer, Question
 from report.exploring.server import Desk
 from report.kinds.prediction import measure as kind
+from report.kinds.prediction.live import LivePrediction
 from report.notebook.measurement import load
 from tests.small import SENTENCE
 from tests.tiny_falcon import byte_level_tokenizer, random_falcon
@@ -142,6 +145,18 @@ def stopping(last):
             raise StoppedError("another text")
 
     return step
+
+
+def test_what_takes_much_memory_goes_before_other_answers_are_too_many(explorer, monkeypatch):
+    monkeypatch.setattr(server, "MEMORY", 1)
+    desk = Desk(explorer)
+    last = [desk.answer({"text": SENTENCE, "predict": EFFECTS})["number"] for _ in range(3)][-1]
+    assert [*desk.answers] == [last]
+    gc.collect()
+    found = [each for each in gc.get_objects() if isinstance(each, LivePrediction)]
+    assert [each.path.name for each in found] == [f"text-{last}"]
+    more = [desk.answer({"text": SENTENCE})["number"] for _ in range(2)]
+    assert [*desk.answers] == more
 
 
 @pytest.mark.parametrize("predict", [1, True, None, "all", ["lens"]])
