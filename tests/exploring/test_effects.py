@@ -3,8 +3,10 @@
 import gc
 import json
 import re
+import threading
 from functools import partial
 from itertools import count
+from urllib.parse import urlencode
 
 import pytest
 from tokenizers.processors import TemplateProcessing
@@ -18,6 +20,8 @@ from report.exploring.server import Desk
 from report.kinds.prediction import measure as kind
 from report.kinds.prediction.live import LivePrediction
 from report.notebook.measurement import load
+from tests import tabs
+from tests.figures.live_page import go_live, until
 from tests.small import SENTENCE
 from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
@@ -171,3 +175,24 @@ def test_the_server_answers_with_them(explorer):
     assert "logit_lens" in answer["html"]
     name = f"text-{answer['number']}"
     assert desk.file(answer["number"], f"datasets/{name}/{name}/lens/0.json")
+
+
+@pytest.mark.browser
+def test_they_follow_the_token_that_is_pinned_and_the_address_has_their_choice(browser, explorer):
+    with server.page_of(explorer, 0) as (serving, address):
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        with tabs.visits(browser, address.split("articles/")[0], {}, alone=True) as visit:
+            page = visit("articles/explore/?" + urlencode({"text": SENTENCE, "predict": EFFECTS}))
+            until(page, "document.querySelectorAll('.live-figure').length === 5")
+            go_live(page, 4)
+            page.locator("#passage .token").nth(3).click()
+            slider = "document.querySelector('#fig-4 input[name=back]')"
+            until(page, f"{slider}.value === String({slider}.max - 3)")
+            page.select_option("[name=predict]", LENS)
+            until(page, "document.querySelectorAll('.live-figure').length === 6")
+            assert page.evaluate(f"{slider}.value === String({slider}.max - 3)")
+            assert page.evaluate("new URLSearchParams(location.search).get('predict')") == LENS
+            page.select_option("[name=predict]", "")
+            until(page, "document.querySelectorAll('.live-figure').length === 3")
+            assert not page.evaluate("new URLSearchParams(location.search).has('predict')")
+        serving.shutdown()
