@@ -103,6 +103,7 @@ def test_a_text_of_two_tokens_has_one_next_token_and_of_one_token_is_refused(tmp
     answer = answered(explorer, 1, "ab", predict=LENS)
     assert charts(answer)[-6:] == BESIDE + LAYERS
     assert "it sees no other" in answer.html
+    assert "nan" not in re.sub(r"<[^>]*>", "", answer.html)
     with pytest.raises(ReportError, match="at least 2 tokens"):
         answered(explorer, 2, "a", predict=LENS)
 

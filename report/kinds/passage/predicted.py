@@ -13,7 +13,7 @@ from report.kinds.prediction.data import PredictionData
 @dataclass(frozen=True)
 class Both:
     """What heads look at, beside what matters of it, over every token after the first that
-    predicts; parts of 1."""
+    predicts, or over the first where it alone does; parts of 1."""
 
     first_share: float
     """Of the attention on the first token."""
@@ -39,9 +39,10 @@ class PredictedFindings:
 
     def _both(self, places):
         # the only target of the first token is itself
+        later = slice(min(1, self.text.rows - 1), None)
         heads = [self.text.head(*place) for place in places]
-        size = sum(np.abs(head.effect[1:]).sum(0) for head in heads)
-        share = np.mean([head.probability[1:, 0].mean() for head in heads])
+        size = sum(np.abs(head.effect[later]).sum(0) for head in heads)
+        share = np.mean([head.probability[later, 0].mean() for head in heads])
         return Both(float(share), float(size[0] / size.sum()) if size.any() else 0.0)
 
     @functools.cached_property

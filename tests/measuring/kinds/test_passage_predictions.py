@@ -12,10 +12,11 @@ from report.datasets.write.folder import Folder
 from report.effects.asked import MEAN, Asked
 from report.effects.direct import direct_effects
 from report.errors import ReportError
-from report.figures import direct_and_ablation, logit_lens, what_a_head_writes
+from report.figures import direct_and_ablation, effect_by_target, logit_lens, what_a_head_writes
 from report.inputs.predictions import Prompt
 from report.kinds.passage.data import PassageData, PassageModels
 from report.kinds.passage.findings import context
+from report.kinds.passage.predicted import PredictedFindings
 from report.kinds.prediction import measure as kind
 from report.kinds.prediction.data import PredictionData, PredictionModels, of_passage
 from report.kinds.prediction.data import verify as verify_prediction
@@ -179,6 +180,19 @@ def test_what_is_measured_in_memory_is_what_is_written(live, tmp_path):
             assert read.pop("drops") == {}
         assert read == written
     verify_prediction(found)
+
+
+def test_where_the_first_token_alone_predicts_it_looks_at_itself(live):
+    loaded, passage, _ = live
+    told, facts = kind.without_ablations(
+        loaded, "T", passage.passage["tokens"][:2], False, lambda: None
+    )
+    data = LivePrediction(loaded, passage, PASSAGE, lens=False)
+    data._makers = dict(kind.makers(told, 0))
+    data.manifest = data.manifest | {"prediction": facts}
+    both = PredictedFindings(data).both
+    assert (both.first_share, both.first_effect) == (1, 1)
+    assert "it sees no other" in effect_by_target.seen(data)
 
 
 def test_without_ablations_a_figure_of_these_is_left_out(live):
