@@ -165,7 +165,7 @@ MAY_IMPORT = {
     | FIGURES,
     "exploring/": LEAVES
     | {"project", "study/", "inputs/", "measures/", "measuring/", "models/load/sentences"}
-    | {"datasets/", "kinds/*/data"}
+    | {"datasets/", "kinds/*/data", "console", "models/find/"}
     | {"kinds/*/live", "kinds/*/measure*", "pages/", "site/", "notebook/"}
     | FIGURES,
     "__main__": LEAVES

@@ -18,7 +18,7 @@ from report.inputs import corpora, rows
 from report.inputs.passages import corpus
 from report.kinds.passage.data import PassageData
 from report.kinds.passage.live import LivePassage
-from report.kinds.passage.measure import NOT_IN_SUMS, Inputs, parts
+from report.kinds.passage.measure import NOT_IN_SUMS, Inputs, parts, tokenized
 from report.kinds.prediction.live import LivePrediction
 from report.measures import known, own_files, own_measures
 from report.measuring.key import determined_by
@@ -158,6 +158,10 @@ class Explorer:
             progress()  # so an end that it asked for is none of a text without effects
             return None, str(error)
 
+    def tokens(self, text: str) -> int:
+        """How many tokens a text has; ReportError as `answer`."""
+        return len(tokenized(self.model.loaded, self._inputs(text)).token_ids)
+
     def _inputs(self, text):
         if not text.strip():
             raise ReportError("there is no text; type a sentence.")
@@ -226,12 +230,12 @@ def _content(
             ]
     able = [call for call in calls if _can_draw(article, *call)]
     article.announced = [_key(read, *call) for call in able]
-    figures: dict[str, list] = {each.path.name: [] for each in read}
+    figures: dict[str, list] = {"figures": [], "next": [], "other": []}
     for each, name, state in able:
         drawn = article.figure(name, key=_key(read, each, name, state), data=each, **state)
-        figures[each.path.name].append(drawn)
-    first, *others = figures.values()
-    return {"passage": article.passage(opens=token), "figures": first, "others": others}
+        place = "figures" if each is data else "next" if each is effects else "other"
+        figures[place].append(drawn)
+    return figures | {"passage": article.passage(opens=token)}
 
 
 def _can_draw(article, data, figure, state):

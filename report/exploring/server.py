@@ -20,6 +20,7 @@ from pathlib import Path
 
 from report import files
 from report.errors import ReportError
+from report.exploring.keep import keep
 from report.exploring.page import EFFECTS, LENS, LONGEST, Answer, Explorer, Question, content_of
 from report.models.load.sentences import supported
 from report.notebook.measurement import load
@@ -77,6 +78,14 @@ class Desk:
             while len(self.answers) > KEPT or (len(self.answers) > 1 and self._size() > MEMORY):
                 self.answers.popitem(last=False)
         return {"number": answer.number, "html": answer.html, "warnings": warnings}
+
+    def keep(self, request: dict) -> dict:
+        """Make an article of what a page shows; a sentence. request: as of `keep.keep`"""
+        try:
+            with self.measuring:  # so that no two take the same name
+                return {"done": keep(self.explorer, request)}
+        except (ReportError, OSError) as error:
+            return {"error": str(error)}
 
     def file(self, number: int, address: str) -> bytes | None:
         """A file of an answer; None if there is none."""
@@ -141,14 +150,15 @@ class Handler(serve.Handler):
 
     def do_POST(self):  # noqa: N802
         length = self.headers.get("Content-Length", "")
-        if self.below() != "ask" or not length.isdecimal() or int(length) > BODY:
+        answers = {"ask": self.desk.answer, "keep": self.desk.keep}.get(self.below())
+        if answers is None or not length.isdecimal() or int(length) > BODY:
             self.close_connection = True
             return self.send_error(HTTPStatus.BAD_REQUEST)
         try:
             request = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
             request = None
-        answer = self.desk.answer(request if isinstance(request, dict) else {})
+        answer = answers(request if isinstance(request, dict) else {})
         return self.send(json.dumps(answer).encode(), "application/json")
 
     def below(self):

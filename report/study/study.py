@@ -244,11 +244,12 @@ def read_study(
     allow_local: bool = False,
     allow_file: Sequence[str] = (),
     real: bool = True,
+    text: str | None = None,
     **replaced: object,
 ) -> Study:
     """The article in a template file.
 
-    allow_local: as of `Study`
+    allow_local: as of `Study`; text: of a template that is not written yet
     allow_file: files and folders outside the project that the article may publish
     real: False leaves out models that come in packages, wherever front matter names another
     replaced: keys that options of the command line set; None and keys that do not concern this
@@ -257,7 +258,7 @@ def read_study(
         the project that only front matter names
     """
     path = Path(path)
-    lines = read_text(path).split("\n")
+    lines = (read_text(path) if text is None else text).split("\n")
     ends = [number for number, line in enumerate(lines) if line.rstrip() == MARK]
     if len(ends) < 2 or ends[0] != 0:
         raise ReportError(

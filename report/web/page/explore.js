@@ -1,7 +1,7 @@
 // The page of `explore`: what is typed is sent to the program on this machine, and its answer, a
 // passage and figures as in an article, takes the place of the last one.
 
-import { onPin, pins } from "../reader/marks.js";
+import { inText, onPin, pins } from "../reader/marks.js";
 
 const MODULES = []; // figures.js and all that it imports, listed by the build
 window.scriptsOfFigures = MODULES;
@@ -57,6 +57,7 @@ async function ask() {
     remember(question);
     answer.innerHTML = html;
     subscribers.forEach((call) => call());
+    propose();
   } catch (error) {
     if (number !== newest) return;
     says.textContent = `No answer came from the program (${error.message}). Is it still running?`;
@@ -111,5 +112,48 @@ form.addEventListener("input", ({ target }) => {
 });
 form.addEventListener("change", ({ target }) => target.matches("select") && ask());
 form.addEventListener("submit", (event) => event.preventDefault());
+
+// --- Kept as an article --------------------------------------------------------------------------
+
+const keeping = document.querySelector(".explore__keep");
+const title = keeping.elements.title;
+const kept = keeping.querySelector("output");
+const PROPOSED = 40; // characters
+let proposed = "";
+
+// The first words of the text, unless another title has been typed.
+function propose() {
+  keeping.hidden = false;
+  if (title.value !== proposed) return;
+  const words = shown.text.trim().split(/\s+/);
+  while (words.length > 1 && words.join(" ").length > PROPOSED) words.pop();
+  title.value = proposed = words.join(" ").slice(0, PROPOSED);
+}
+
+// What stands there: the text that was measured, its figures with their controls, the pinned token.
+async function standing() {
+  const { figures } = await import("../figure/figure.js");
+  const there = [...answer.querySelectorAll("figure[data-figure]:not(section *)")];
+  const states = there.map((each) => [each.dataset.figure, figures.get(each)?.state ?? {}]);
+  const { token } = inText(pins(), answer.querySelector("#passage")?.dataset.text);
+  const pinned = token < 0 ? null : token;
+  return { text: shown.text, title: title.value, figures: states, token: pinned };
+}
+
+async function keep(event) {
+  event.preventDefault();
+  kept.textContent = "";
+  try {
+    const add = event.submitter?.name === "add";
+    const body = JSON.stringify({ ...(await standing()), add });
+    const response = await fetch("../../keep", { method: "POST", body });
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    const { done, error } = await response.json();
+    kept.textContent = done ?? error;
+  } catch (error) {
+    kept.textContent = `No answer came from the program (${error.message}). Is it still running?`;
+  }
+}
+keeping.addEventListener("submit", keep);
 
 import("./start.js").then(ask, console.warn);
