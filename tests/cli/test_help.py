@@ -5,7 +5,9 @@ import pytest
 from report import __main__, __version__
 from tests.commands import report
 
-COMMANDS = tuple("new site render measure why freeze models check bundle publish serve".split())
+COMMANDS = (
+    *"new explore site render measure why freeze models check bundle publish serve".split(),
+)
 
 
 def test_every_command_is_listed_with_what_it_does(run):
