@@ -13,12 +13,16 @@ from report.datasets import store
 from report.exploring.page import Explorer
 from report.exploring.server import Desk, page_of
 from report.inputs.rows import specified
+from report.kinds.passage.data import PassageData
+from report.kinds.passage.findings import Findings
 from report.notebook import load
 from report.pages.publication import new_publication
 from report.project import Project, enclosing_project
 from report.study.study import read_study
+from report.text import percent
 from tests import tabs
 from tests.commands import ROOT, contents, report
+from tests.site import tiny_models
 from tests.small import write_publication
 
 TEXTS = {
@@ -41,6 +45,9 @@ TEXTS = {
 }
 BUILT = {"jinja": 4, "front": None, "name": 1, "signs": 0, "pictures": None}
 """Those whose articles are measured and published, too -> the token that is pinned."""
+
+KINDS = {"bert": None, "gemma3": 0, "gptj": None}
+"""Families of tiny models, an encoder and one without scores among them -> as of `BUILT`."""
 
 STATE = {"layer": 3, "head": 2}
 FIGURES = [
@@ -186,6 +193,18 @@ def copy(source, target):
             (target / path.name).write_bytes(path.read_bytes())
 
 
+def keep_of(kind, token, project):
+    """Keep what the page shows of a tiny model of a family, whose folder lies in the project."""
+    folder = tiny_models.save(kind, project.root / "models" / kind)
+    desk = Desk(Explorer(load(folder.relative_to(project.root)), project))
+    answer = desk.answer({"text": TEXTS["plain"], "layer": 1, "head": 1})
+    figures = re.findall(r'<figure [^>]*data-figure="([^"]+)"', answer["html"])
+    states = [{} if name.startswith("heads-") else {"layer": 1, "head": 1} for name in figures]
+    wanted = [*map(list, zip(figures, states, strict=True))]
+    answer = desk.keep(request(title=kind, token=token, figures=wanted))
+    assert "done" in answer, answer
+
+
 @pytest.fixture(scope="module")
 def built(model, tmp_path_factory, short_corpus):
     """A built site of hostile texts that were kept: (desk, name of a text -> its article)."""
@@ -199,6 +218,8 @@ def built(model, tmp_path_factory, short_corpus):
         for name, token in BUILT.items():
             answer = desk.keep(request(title=name, text=TEXTS[name], token=token))
             assert "done" in answer, answer
+        for kind, token in KINDS.items():
+            keep_of(kind, token, project)
         done = report("site")
         assert done.returncode == 0, done.stderr
     return desk
@@ -223,6 +244,23 @@ def test_an_article_opens_as_the_page_stood(built, name):
     assert 'data-figure="heads-previous_token"' in text
     (finding,) = re.findall(r'<p class="finding">.*?</p>', text, re.DOTALL)
     assert "L3H2" in finding and "%" in finding
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_article_of_another_family_says_what_is_true_of_it(built, kind):
+    page = built.explorer.project.site / "articles" / kind / "index.html"
+    text = page.read_text("utf-8")
+    (finding,) = re.findall(r'<p class="finding">.*?</p>', text, re.DOTALL)
+    said = html.unescape(re.sub("<[^>]+>", "", finding)).replace("\xa0", " ")
+    (folder,) = (page.parents[2] / "datasets" / kind).glob("*/")
+    data = PassageData(folder)
+    if KINDS[kind] is None:
+        value = Findings(data).value("first_token", Findings(data).head(1, 1), "passage")
+        assert f"is {percent(value)} for L1H1".replace("\xa0", " ") in said
+    else:
+        head, token = Findings(data).head(1, 1), KINDS[kind]
+        share = percent(head.gives(token, head.top(token))).replace("\xa0", " ")
+        assert f"gives {share} of its attention to its top target" in said
 
 
 @pytest.mark.parametrize("name", BUILT)
