@@ -144,6 +144,53 @@ def test_what_cannot_be_kept_is_a_sentence_and_nothing_is_written(desk, changes,
     assert contents(desk.explorer.project.root) == before
 
 
+MOVED = [["attention_map", {"layer": 1, "head": 5}], FIGURES[1], *FIGURES[2:]]
+
+
+def test_figures_are_added_to_an_article_of_the_same_text(desk):
+    for title in ("A lamp", "Other"):
+        assert "done" in desk.keep(request(title=title))
+    path = article(desk, "a-lamp")
+    before = path.read_text("utf-8")
+    for figures in (MOVED, MOVED, FIGURES):  # what is there is not added again
+        assert path.name in desk.keep(request(figures=figures, add=True))["done"]
+        added = path.read_text("utf-8").removeprefix(before.rstrip()).split()
+        assert " ".join(added) == (
+            '{{ figure("attention_map", layer=1, head=5, key="attention_map-2") }}'
+        )
+    third = [["attention_map", {"layer": 1, "head": 6}]]
+    assert "done" in desk.keep(request(figures=third, add=True))
+    assert 'head=6, key="attention_map-3"' in path.read_text("utf-8")
+    assert article(desk, "other").read_text("utf-8") == before.replace('"A lamp"', '"Other"')
+
+
+@pytest.mark.parametrize(
+    ("title", "changes", "sentence"),
+    [
+        ("Nothing", {}, "no article 'nothing'"),
+        ("Kept", {"text": "Another text."}, "another model or text"),
+        ("Chat", {}, "another model or text"),
+        ("Model", {}, "another model or text"),
+        ("Layers", {}, "another model or text"),
+        ("Small", {}, "another model or text"),
+        ("Kept", {"figures": [["attention_map", {"layer": 99, "head": 0}]]}, "no head 0"),
+    ],
+)
+def test_figures_are_added_to_no_other_article(desk, title, changes, sentence):
+    desk.keep(request(title="Kept"))
+    written = article(desk, "kept").read_text("utf-8")
+    for name, line in {
+        "chat": "chat: true",
+        "model": 'model: "gemma3-6x8"',
+        "layers": "layers: 0-1",
+    }.items():
+        header = re.sub(r"model: .*\n", "", written, count=1) if name == "model" else written
+        article(desk, name).write_text(header.replace("tags:", f"{line}\ntags:"), "utf-8")
+    before = contents(desk.explorer.project.root)
+    assert sentence in desk.keep(request(title=title, add=True) | changes)["error"]
+    assert contents(desk.explorer.project.root) == before
+
+
 def test_without_a_publication_it_says_so(model):
     assert "no publication" in Desk(Explorer(model, None)).keep(request())["error"]
 
@@ -218,6 +265,9 @@ def built(model, tmp_path_factory, short_corpus):
         for name, token in BUILT.items():
             answer = desk.keep(request(title=name, text=TEXTS[name], token=token))
             assert "done" in answer, answer
+        assert "done" in desk.keep(
+            request(title="name", text=TEXTS["name"], figures=MOVED, add=True)
+        )
         for kind, token in KINDS.items():
             keep_of(kind, token, project)
         done = report("site")
@@ -242,6 +292,7 @@ def test_an_article_opens_as_the_page_stood(built, name):
     opens = re.findall(r'id="passage"[^>]*data-opens="(\d+)"', text)
     assert opens == ([] if BUILT[name] is None else [str(BUILT[name])])
     assert 'data-figure="heads-previous_token"' in text
+    assert ('data-figure="attention_map-2"' in text) == (name == "name")
     (finding,) = re.findall(r'<p class="finding">.*?</p>', text, re.DOTALL)
     assert "L3H2" in finding and "%" in finding
 
@@ -306,8 +357,9 @@ def opened(browser, desk):
         serving.shutdown()
 
 
-def keep_there(tab):
-    tab.get_by_role("button", name="Keep as an article").click()
+def keep_there(tab, button="Keep as an article"):
+    with tab.expect_response("**/keep"):
+        tab.get_by_role("button", name=button).click()
     tab.wait_for_selector(".explore__keep output:not(:empty)")
     return tab.text_content(".explore__keep output")
 
@@ -320,8 +372,7 @@ def test_a_reader_types_pins_moves_and_keeps(opened, desk):
     opened.wait_for_selector("#fig-1.live-figure--live")
     opened.locator(".token[data-token]").nth(6).click()
     for param, value in {"layer": 5, "head": 7}.items():
-        slider = opened.locator(f"#fig-1 input[data-param={param}], #fig-1 input[name={param}]")
-        slider.fill(str(value))
+        opened.locator(f"#fig-1 input[name={param}]").fill(str(value))
     assert opened.input_value("#title") == "Ann saw a lamp. Bo saw the lamp"
     opened.fill("#title", "Two lamps")
     assert "two-lamps.md.j2" in keep_there(opened)
@@ -330,6 +381,11 @@ def test_a_reader_types_pins_moves_and_keeps(opened, desk):
     assert "find.head(5, 7)" in study.body and "passage(opens=6)" in study.body
     (first, *_) = re.findall(r"figure\(.*?\)", study.body)
     assert first.startswith('figure("attention_map", layer=5, head=7')
+    opened.locator("#fig-1 input[name=head]").fill("2")
+    assert "has these figures" in keep_there(opened, "Add to the article of this title")
+    body = read_study(article(desk, "two-lamps")).body
+    assert body.count('figure("attention_map", layer=5, head=7') == 1
+    assert body.count('figure("attention_map", layer=5, head=2') == 1
     opened.fill("#title", "?!")
     assert "no name" in keep_there(opened)
 
