@@ -116,9 +116,7 @@ class Desk:
             raise ReportError("layer, head and token are whole numbers from 0.")
         if predict not in ("", EFFECTS, LENS):
             raise ReportError(f"predict is empty, or {EFFECTS!r} or {LENS!r}.")
-        return Question(
-            number, **words, **places, measure=measure, token=token, predict=predict
-        )
+        return Question(number, **words, **places, measure=measure, token=token, predict=predict)
 
     def _require(self, tab, number, *_):
         if self.newest.get(tab) != number:
