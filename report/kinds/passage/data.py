@@ -110,10 +110,13 @@ class PassageData(ModelData):
         """
         terms = {}
         for layer in range(self.layers):  # some models have layers without positions
-            terms |= {name: term["per"] for name, term in self._shard(layer, 0)["terms"].items()}
+            terms |= self._terms_of(layer)
         if "score" in terms:
             return {"score": terms["score"]}
         return {name: terms[name] for name in attention.TERMS if name in terms}
+
+    def _terms_of(self, layer):
+        return {name: term["per"] for name, term in self._shard(layer, 0)["terms"].items()}
 
     @functools.cached_property
     def causal(self) -> bool:
