@@ -24,7 +24,7 @@ from report.exploring.keep import keep
 from report.exploring.page import EFFECTS, LENS, LONGEST, Answer, Explorer, Question, content_of
 from report.models.load.sentences import supported
 from report.notebook.measurement import load
-from report.pages.assets import write_assets
+from report.pages.assets import LOCAL, write_assets
 from report.project import enclosing_project
 from report.site import serve
 
@@ -199,7 +199,7 @@ def page_of(explorer: Explorer, port: int) -> Iterator[tuple[serve.Server, str]]
     """A server that listens, and the address of its page; port: 0 for any that is free."""
     key = secrets.token_urlsafe(18)
     with files.own_folder("explore") as folder:
-        write_assets(Path(folder))
+        write_assets(Path(folder), LOCAL)
         handler = type("Own", (Handler,), {"desk": Desk(explorer), "key": key})
         with serve.server(Path(folder), port, handler) as serving:
             port = serving.server_address[1]

@@ -10,7 +10,7 @@ import functools
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -168,6 +168,9 @@ TOGETHER = {
 }
 """What is sent as one file, as every further one keeps a reader waiting."""
 
+LOCAL = {"page/explore.js", "page/explore.css"}
+"""What is never published: of pages on the author's machine alone."""
+
 FIGURES = "figure/figures.js"
 """The script that brings figures to life; `page/start.js` fetches it."""
 
@@ -210,11 +213,14 @@ def write_theme(root: Path) -> None:
         files.remove(path)
 
 
-def write_assets(site_src: Path) -> None:
-    """Write scripts, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
+def write_assets(site_src: Path, besides: Iterable[str] = ()) -> None:
+    """Write scripts, styles and the chart library to `site_src/assets`, schemas to `schemas`.
+
+    besides: names of those in `LOCAL` that are wanted, too
+    """
     assets = site_src / "assets"
     parts = {name for names in TOGETHER.values() for name in names} - TOGETHER.keys()
-    sent = sorted(sources() - parts)
+    sent = sorted(sources() - parts - LOCAL | {*besides})
     for name in sent:
         text = "".join(map(_source, (name, *TOGETHER.get(name, ()))))
         text = without_comments(Path(name).suffix, _with_modules(text))

@@ -30,6 +30,12 @@ def test_the_first_script_lists_all_that_the_others_import(written):
             }, (name, path)
 
 
+def test_nothing_of_explore_is_published(written, tmp_path):
+    assert not [path for path in written.rglob("*") if "explore" in path.name]
+    assets.write_assets(tmp_path, assets.LOCAL)
+    assert all((tmp_path / "assets" / name).is_file() for name in assets.LOCAL)
+
+
 def scripts():
     """dict of each script's path below `web` to its text."""
     names = sorted(name for name in assets.sources() if name.endswith(".js"))
