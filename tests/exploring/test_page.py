@@ -82,6 +82,13 @@ def test_what_is_shown_stands_in_the_address(visit):
     assert page.locator("figcaption", has_text="Attending to itself").count() == 2
 
 
+def test_a_choice_that_is_not_there_is_the_first_one(visit):
+    page = visit({"text": FIRST, "measure": "nothing", "predict": "all"})
+    reads(page, FIRST)
+    assert page.input_value("[name=measure]") == "first_token"
+    assert page.input_value("[name=predict]") == ""
+
+
 def test_a_head_stays_while_texts_change(visit):
     page = visit({"text": FIRST})
     reads(page, FIRST)

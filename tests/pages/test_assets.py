@@ -49,7 +49,7 @@ def imports(name, text):
 
 
 MAY_IMPORT = {
-    "page": {"figure", "tools"},
+    "page": {"figure", "tools", "reader"},
     "tools": {"figure", "reader", "data"},
     "figure": {"reader", "data"},
     "reader": {"data"},

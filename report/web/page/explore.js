@@ -23,7 +23,11 @@ const answer = document.querySelector(".explore__answer");
 const earlier = document.querySelector(".explore__history");
 const fields = ["text", "other", "measure", "predict"].map((name) => form.elements[name]);
 const address = new URLSearchParams(location.search);
-for (const field of fields) if (address.has(field.name)) field.value = address.get(field.name);
+for (const field of fields) {
+  const before = field.value;
+  if (address.has(field.name)) field.value = address.get(field.name);
+  if (field.selectedIndex < 0) field.value = before; // another program had such a choice
+}
 const tab = crypto.randomUUID(); // of several, each has its own newest question
 let waiting;
 let newest = 0; // number of the question that was sent last
