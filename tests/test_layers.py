@@ -164,7 +164,8 @@ MAY_IMPORT = {
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}
     | FIGURES,
     "exploring/": LEAVES
-    | {"project", "study/", "inputs/", "measures/", "measuring/", "models/load/sentences"}
+    | {"project", "study/", "inputs/", "measures/", "measuring/"}
+    | {"models/load/memory", "models/load/sentences"}
     | {"datasets/", "kinds/*/data", "console", "models/find/"}
     | {"kinds/*/live", "kinds/*/measure*", "pages/", "site/", "notebook/"}
     | FIGURES,

@@ -103,6 +103,7 @@ def _add(explorer, path, text, figures):
     study = read_study(path)
     front, model = study.front_matter, explorer.model
     same = (front.kind, len(front.all_models), front.chat) == ("passage", 1, explorer.chat)
+    same = same and front.heads is None
     same = same and _source(front, publication_of(path)) == model.source
     same = same and measuring_settings(front, model.source) == model.settings
     if not same or read(study).passage.text != text:

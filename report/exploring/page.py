@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -14,20 +14,21 @@ from report.errors import ReportError
 from report.figures.build import vega
 from report.figures.build.find import HEADS
 from report.figures.parts.figure import Data
+from report.files import TEMPLATES
 from report.inputs import corpora, rows
 from report.inputs.passages import corpus
 from report.kinds.passage.data import PassageData
-from report.kinds.passage.live import LivePassage
+from report.kinds.passage.live import LivePassage, OfCorpus
 from report.kinds.passage.measure import NOT_IN_SUMS, Inputs, parts, tokenized
 from report.kinds.prediction.live import LivePrediction
-from report.measures import known, own_files, own_measures
+from report.measures import OwnMeasure, known, own_files, own_measures
 from report.measuring.key import determined_by
 from report.measuring.kind import Announce
 from report.notebook.frames import differences
 from report.notebook.measurement import Model
 from report.pages.article import ArticleFigures
 from report.pages.policy import policy
-from report.pages.templates import environment
+from report.pages.templates import environment, head_name
 from report.project import Project
 from report.study.front_matter import FrontMatter
 from report.study.study import Study
@@ -47,6 +48,12 @@ takes as long as a dozen forward passes."""
 
 MOST = 12
 """Heads that another text changes, at most, in the table of these."""
+
+MOST_TOKENS = 4096
+"""Of a text: what is shown of it grows with the square of their number."""
+
+NOWHERE = TEMPLATES / "none"
+"""Where a project's own files would be, if there were one."""
 
 SHEETS = ("page/site.css", "page/embed.css", "page/explore.css")
 
@@ -90,9 +97,17 @@ class Explorer:
         raises: ReportError for a measure of the project that cannot be read
         """
         self.model, self.project, self.chat = model, project, chat
-        self.root = project.root if project else Path()
-        self.measures = own_measures(own_files(self.root / "measures")) if project else ()
-        self.corpus = self._corpus()
+        self.root = project.root if project else NOWHERE
+        self.measures: tuple[OwnMeasure, ...] | None = None
+        self.corpus: OfCorpus | None = None
+        self._read_measures()
+
+    def _read_measures(self):
+        """Those of the project, which its author may change meanwhile."""
+        measures = own_measures(own_files(self.root / "measures"))
+        if measures != self.measures:
+            self.measures = measures
+            self.corpus = self._corpus()
 
     @property
     def name(self) -> str:
@@ -123,10 +138,13 @@ class Explorer:
         announce: called with sentences about the text or the model
         raises: ReportError if the text cannot be measured, in one sentence
         """
+        self._read_measures()
         name = NAME.format(question.number)
         texts = {name: question.text}
         if question.other.strip():
             texts[f"{name}-other"] = question.other
+        for text in texts.values():
+            self._require_short(text)
         read = []
         for place, text in texts.items():
             inputs = self._inputs(text)
@@ -141,7 +159,7 @@ class Explorer:
         content = _content(question, read, effects, article) | {"lacks": lacks}
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
         html = self._filled("explored.html.j2", **content)
-        files = _specifications(article)
+        files = _specifications(article, self.name)
         for each in (*read, *([effects] if effects else [])):
             files |= _datasets(each, name)
         return Answer(question.number, html, files, effects.size if effects else 0)
@@ -157,6 +175,14 @@ class Explorer:
         except ReportError as error:
             progress()  # so an end that it asked for is none of a text without effects
             return None, str(error)
+
+    def _require_short(self, text):
+        tokens = self.tokens(text)
+        if tokens > MOST_TOKENS:
+            raise ReportError(
+                f"the text has {tokens:,} tokens, and at most {MOST_TOKENS:,} are shown here; "
+                "shorten it, or write an article about it."
+            )
 
     def tokens(self, text: str) -> int:
         """How many tokens a text has; ReportError as `answer`."""
@@ -177,13 +203,13 @@ class Explorer:
         return environment(self.root / "templates").get_template(template).render(**context)
 
     def _corpus(self):
-        """Datasets of an article of the project that have what this model's heads do over many
-        texts; None if there are none. Frozen ones count whatever code they were measured with."""
+        """What this model's heads do over the texts that ship, by datasets of an article of the
+        project; None if there are none. Frozen ones count whatever code measured them."""
         if self.project is None:
             return None
-        inputs = self._inputs(SENTENCE)
+        inputs = replace(self._inputs(SENTENCE), chat=False)
         now = determined_by(self.model.source, "passage", parts(inputs), self.model.settings)
-        later = {*NOT_IN_SUMS}
+        later = {*NOT_IN_SUMS} - {"corpus", "heads"}
         for folder, may_differ in (
             (self.project.site_src / "datasets", later),
             (self.project.frozen, later | {"code", "libraries"}),
@@ -195,7 +221,7 @@ class Explorer:
                     manifest = data.manifest
                     of_corpus = manifest["kind"] == "passage" and "corpus" in manifest
                     if of_corpus and _without(manifest["determined_by"], may_differ) == wanted:
-                        return data
+                        return OfCorpus.read(data)
         return None
 
 
@@ -228,18 +254,20 @@ def _content(
                 (effects, "effect_by_target", place),
                 (effects, "logit_lens", back),
             ]
-    able = [call for call in calls if _can_draw(article, *call)]
+    able = [call for call in calls if not _reason(article, *call)]
     article.announced = [_key(read, *call) for call in able]
     figures: dict[str, list] = {"figures": [], "next": [], "other": []}
     for each, name, state in able:
         drawn = article.figure(name, key=_key(read, each, name, state), data=each, **state)
         place = "figures" if each is data else "next" if each is effects else "other"
         figures[place].append(drawn)
-    return figures | {"passage": article.passage(opens=token)}
+    reasons = [reason for call in calls if call[0] is data and (reason := _reason(article, *call))]
+    return figures | {"passage": article.passage(opens=token), "reasons": reasons}
 
 
-def _can_draw(article, data, figure, state):
-    return article.can_draw(figure, data, state.get("measure"))
+def _reason(article, data, figure, state):
+    """Why a figure cannot be drawn; "" if it can."""
+    return article.left_out(figure, data, state.get("measure"))
 
 
 def _key(read, data, figure, state):
@@ -254,17 +282,20 @@ def _changes(data, other, measures, article):
     for layer, head, measure, value, changed, by in zip(*table.values(), strict=True):
         if len(most) < MOST and abs(by) > 0:  # it is NaN where a measure is of one text only
             about = measures[measure]
-            label = article.term("head-name", f"L{layer}H{head}")
+            label = head_name(f"L{layer}H{head}", article.model_named())
             values = [about.as_text(each) for each in (value, changed)]
-            most.append({"head": label, "measure": about.title, "numbers": values})
+            if len({*values}) > 1:
+                most.append({"head": label, "measure": about.title, "numbers": values})
     return most
 
 
-def _specifications(article: ArticleFigures):
+def _specifications(article: ArticleFigures, model: str):
     folder = f"figures/{article.study.name}"
     files: dict[str, Callable[[], dict]] = {}
     for placed in article.placed:
         for panel in [*placed.panels, *placed.variants]:
+            # heads of all texts are those of one model, wherever their datasets lie
+            panel.spec["usermeta"]["report"]["model"] = model
             files[f"{folder}/{panel.name}.json"] = partial(_same, panel.spec)
             files[f"{folder}/{panel.name}.vega.json"] = partial(vega.vega, panel.spec)
             for name, make in placed.makers_of_rows(panel):

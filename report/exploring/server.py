@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import secrets
 import threading
 from collections import OrderedDict
@@ -22,6 +23,7 @@ from report import files
 from report.errors import ReportError
 from report.exploring.keep import keep
 from report.exploring.page import EFFECTS, LENS, LONGEST, Answer, Explorer, Question, content_of
+from report.models.load.memory import is_lack_of_memory
 from report.models.load.sentences import supported
 from report.notebook.measurement import load
 from report.pages.assets import LOCAL, write_assets
@@ -33,6 +35,8 @@ KEPT = 8
 
 MEMORY = 2**30
 """Bytes that all of these take by effects on the next token, at most, unless it is one."""
+
+NUMBER = re.compile(r"\d{1,12}", re.ASCII)
 
 BODY = 8 * LONGEST
 """Bytes of a question, at most."""
@@ -66,13 +70,22 @@ class Desk:
         try:
             question = self._question(request)
             require = partial(self._require, str(request.get("tab")), question.number)
-            with self.measuring, supported(self.explorer.name):
+            while not self.measuring.acquire(timeout=0.05):
                 require()
-                answer = self.explorer.answer(question, require, warnings.append)
+            try:
+                require()
+                with supported(self.explorer.name):
+                    answer = self.explorer.answer(question, require, warnings.append)
+            finally:
+                self.measuring.release()
         except DroppedError:
             return {"dropped": True}
         except (ReportError, OSError) as error:
             return {"error": str(error)}
+        except Exception as error:
+            if not is_lack_of_memory(error):
+                raise
+            return {"error": "there is not enough memory for this text; shorten it."}
         with self.counting:
             self.answers[answer.number] = answer
             while len(self.answers) > KEPT or (len(self.answers) > 1 and self._size() > MEMORY):
@@ -142,14 +155,14 @@ class Handler(serve.Handler):
         name = below.partition("/")[0]
         if folder in ("datasets", "figures") and name.startswith("text-"):
             number = name.removeprefix("text-")
-            return self.made(int(number), rest) if number.isdecimal() else self.made(0, "")
+            return self.made(int(number) if NUMBER.fullmatch(number) else 0, rest)
         self.path = f"/{rest}"
         return super().do_GET()
 
     def do_POST(self):  # noqa: N802
         length = self.headers.get("Content-Length", "")
         answers = {"ask": self.desk.answer, "keep": self.desk.keep}.get(self.below())
-        if answers is None or not length.isdecimal() or int(length) > BODY:
+        if answers is None or not NUMBER.fullmatch(length) or int(length) > BODY:
             self.close_connection = True
             return self.send_error(HTTPStatus.BAD_REQUEST)
         try:

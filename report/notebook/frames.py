@@ -66,7 +66,7 @@ class Measurements(Mapping):
 
         layer, head, measure, value (here), other (there), difference (there less here), each over
         the passage alone and in the measure's own unit. First comes what differs most, beside the
-        standard deviation of the measure over heads.
+        standard deviation of the measure over heads and both.
         raises: ReportError where layers or heads are not as many, or these are no passages
         """
         both = self.data, other.data
@@ -241,7 +241,7 @@ def differences(here: "PassageData", there: "PassageData") -> dict[str, np.ndarr
         value, changed = (_of_passage(each.measured(measure), measure) for each in (here, there))
         layer, head = np.divmod(np.arange(value.size), here.heads)
         with np.errstate(divide="ignore", invalid="ignore"):
-            first.append(-np.abs(changed - value) / np.nanstd(value))
+            first.append(-np.abs(changed - value) / np.nanstd([value, changed]))
         tables.append(
             {"layer": layer, "head": head, "measure": np.full(value.size, measure)}
             | {"value": value, "other": changed, "difference": changed - value}

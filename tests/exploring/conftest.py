@@ -54,6 +54,6 @@ def data_of_corpus(model, tmp_path_factory):
         project = Project(write_publication(tmp_path_factory.mktemp("of_corpus") / "project"))
         read = ("--model", model.model, "--passage", project.root / "passage.md")
         done = report("measure", "--project", project.root, *read)
-        assert done.returncode == 0, done.stderr
-        (path,) = project.site_src.glob("datasets/small/*/")
-        yield project, PassageData(path)
+    assert done.returncode == 0, done.stderr
+    (path,) = project.site_src.glob("datasets/small/*/")
+    return project, PassageData(path)

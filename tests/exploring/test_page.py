@@ -99,6 +99,33 @@ def test_a_head_stays_while_texts_change(visit):
     assert page.input_value("#fig-1 input[name=head]") == "1"
 
 
+def test_the_page_stays_where_it_is_while_one_types(visit):
+    """Also where the address names a figure that is far below."""
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    go_live(page, 3)
+    page.locator("#fig-3 input[name=head]").press("ArrowRight")
+    until(page, "location.hash.startsWith('#fig-3')")
+    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+    page.locator("[name=text]").fill(OTHER)
+    reads(page, OTHER)
+    go_on = page.evaluate("new Promise((next) => setTimeout(() => next(scrollY), 1000))")
+    assert go_on == 0
+
+
+def test_back_brings_the_text_of_its_time(visit):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    go_live(page, 1)
+    page.locator("#fig-1 input[name=head]").press("ArrowRight")
+    until(page, "location.hash.includes('head=1')")
+    page.locator("[name=text]").fill(OTHER)
+    reads(page, OTHER)
+    page.go_back()
+    reads(page, FIRST)
+    assert page.input_value("[name=text]") == FIRST
+
+
 def test_another_measure_is_drawn_at_once(visit):
     page = visit({"text": FIRST})
     reads(page, FIRST)

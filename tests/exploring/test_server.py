@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import threading
+import time
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -12,9 +13,14 @@ import pytest
 
 from report.datasets import store
 from report.errors import ReportError
-from report.exploring.page import LONGEST, Answer, Explorer, Question
+from report.exploring import page
+from report.exploring.page import LONGEST, MOST_TOKENS, Answer, Explorer, Question
 from report.exploring.server import BODY, KEPT, Desk
+from report.notebook.frames import differences
+from report.project import Project
+from tests.documents import blocks
 from tests.exploring.conftest import FIRST
+from tests.small import CORPUS
 
 OTHER = "the hill was lit"
 
@@ -113,6 +119,8 @@ def test_what_is_no_question_is_refused(address):
         ({"text": " \n"}, "there is no text"),
         ({"text": "a" * (LONGEST + 1)}, f"at most {LONGEST:,}"),
         ({"text": FIRST, "other": "a" * (LONGEST + 1)}, f"at most {LONGEST:,}"),
+        ({"text": "a b " * MOST_TOKENS}, f"at most {MOST_TOKENS:,} are shown"),
+        ({"text": FIRST, "other": "a b " * MOST_TOKENS}, f"at most {MOST_TOKENS:,} are shown"),
         ({"text": FIRST, "measure": "nothing"}, "unknown measure 'nothing'"),
         ({"text": FIRST, "measure": ["first_token"]}, "a question has texts"),
         ({"text": FIRST, "layer": -1}, "whole numbers from 0"),
@@ -171,7 +179,7 @@ def test_the_newest_question_wins_and_one_is_measured_at_a_time():
     assert began.wait(60)
     threads[1].start()
     while desk.number < 2:
-        pass
+        time.sleep(0.01)
     go_on.set()
     for thread in threads:
         thread.join(60)
@@ -219,11 +227,12 @@ def test_another_text_is_measured_beside_it(address, model):
 
 def test_the_same_text_beside_it_changes_nothing(address):
     found = answer(address, text=FIRST, other=FIRST)
-    assert "No measure of any head changes." in found["html"]
+    assert "No measure that both texts have changes" in found["html"]
 
 
-def test_what_heads_do_over_many_texts_comes_from_the_project(model, tmp_path, data_of_corpus):
+def test_what_heads_do_over_many_texts_comes_from_the_project(model, data_of_corpus, monkeypatch):
     """Rows over many texts are those of its article; the tables equal the article's own."""
+    monkeypatch.setattr(page, "corpus", lambda: CORPUS)
     project, article = data_of_corpus
     explorer = Explorer(model, project)
     assert explorer.corpus is not None
@@ -238,12 +247,19 @@ def test_what_heads_do_over_many_texts_comes_from_the_project(model, tmp_path, d
     assert "many texts" in found.html
 
 
-def test_numbers_of_another_model_are_not_taken(model, data_of_corpus, tmp_path):
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("model", {"weights": "0" * 64}), ("corpus", "0" * 64), ("heads", 1), ("settings", {})],
+)
+def test_numbers_of_another_model_or_corpus_are_not_taken(
+    model, data_of_corpus, monkeypatch, part, value
+):
+    monkeypatch.setattr(page, "corpus", lambda: CORPUS)
     project, article = data_of_corpus
     path = article.path / "manifest.json"
     before = path.read_text()
     manifest = json.loads(before)
-    manifest["determined_by"]["model"] = {"weights": "0" * 64}
+    manifest["determined_by"][part] = value
     path.write_text(json.dumps(manifest))
     try:
         assert Explorer(model, project).corpus is None
@@ -252,21 +268,62 @@ def test_numbers_of_another_model_are_not_taken(model, data_of_corpus, tmp_path)
 
 
 def test_a_failing_measure_of_the_project_is_named(model, tmp_path):
-    from report.project import Project
-
     (tmp_path / "measures").mkdir()
     (tmp_path / "measures" / "broken.py").write_text("nothing here")
     with pytest.raises(ReportError, match=r"broken\.py"):
         Explorer(model, Project(tmp_path))
 
 
-def test_the_values_of_the_change_are_numbers_of_the_model(model):
-    """A second way: shares of attention to the first token, by a plain loop."""
-    data = model.measure(FIRST).data
-    table = data.measured("first_token")
-    for layer in range(data.layers):
-        for head in range(data.heads):
-            shown = data.attention(layer, head).probability
-            share = np.mean([shown[i].argmax() == 0 for i in range(1, data.length)])
-            at = (table["layer"] == layer) & (table["head"] == head)
-            assert table["first_token"][at][0] == pytest.approx(share, abs=1e-3)
+def test_no_measure_that_one_text_has_not_hides_the_others(model):
+    """In a text without a full stop, all heads give full stops 0: the same change of each head is
+    not the largest."""
+    data, other = (model.measure(text).data for text in (FIRST, FIRST.replace(",", ".")))
+    table = differences(data, other)
+    assert len({*table["measure"][:12]}) > 1
+    assert np.isfinite(table["difference"][:12]).all()
+
+
+def test_files_of_a_folder_that_is_no_project_are_not_run(model, tmp_path, monkeypatch):
+    """Anybody may have put them there."""
+    ran = "from pathlib import Path\nPath(__file__).with_name('ran').write_text('')\n"
+    for folder, name in (("figures", "attention_map"), ("measures", "itself"), ("measures", "own")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / f"{name}.py").write_text(ran)
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "explored.html.j2").write_text("another page")
+    monkeypatch.chdir(tmp_path)
+    found = Explorer(model, None).answer(Question(1, FIRST), lambda *_: None, lambda said: None)
+    assert "another page" not in found.html
+    assert not [*tmp_path.rglob("ran")]
+
+
+def test_heads_of_all_texts_are_those_of_one_model(explorer):
+    question = Question(1, FIRST, other=OTHER)
+    found = explorer.answer(question, lambda *_: None, lambda said: None)
+    specs = [name for name in found.files if name.endswith(".vega.json")]
+    models = {found.files[name]()["usermeta"]["report"]["model"] for name in specs}
+    assert models == {explorer.name}
+
+
+def test_a_measure_without_a_number_is_no_figure_and_says_why(address):
+    found = answer(address, text=FIRST, measure="from_line_end")
+    assert "explore__lacks" in found["html"]
+
+
+def test_a_changed_measure_of_the_project_is_taken_at_once(model, tmp_path):
+    (own,) = blocks("how-to/measures", "python")
+    path = tmp_path / "measures" / "two_back.py"
+    path.parent.mkdir()
+    path.write_text(own)
+    explorer = Explorer(model, Project(tmp_path))
+
+    def value():
+        question = Question(1, FIRST, measure="two_back")
+        found = explorer.answer(question, lambda *_: None, lambda said: None)
+        table = found.files["datasets/text-1/text-1/heads/two_back.json"]()
+        return table["tables"]["heads"]["columns"]["two_back"]["values"]
+
+    before = value()
+    assert "- 2" in own
+    path.write_text(own.replace("- 2", "- 3"))
+    assert value() != before

@@ -289,6 +289,8 @@ def _seen(data, measure, state):
     source = _source(data, state)
     table, written = data.measured(measure.name), measure.as_text
     values = table[measure.name][table["source"] == source].reshape(data.layers, data.heads)
+    if np.isnan(values).all():
+        return ""
     top = largest(values)
     if values.size > 1 and not values.any():
         return f"For all {values.size} heads, this is {written(0.0)}."

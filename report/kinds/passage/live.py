@@ -7,6 +7,7 @@ nobody looks at all of them. What is read here equals what reading the files giv
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from report.models.load.memory import enough_memory
 from report.models.load.warned import heard
 from report.models.measure.passage import measure_passage
 
+HEADS = head_statistics.FILE.partition("/")[0] + "/"
+
 
 class InMemory:
     """Datasets that `_makers` makes, by their names, in place of files."""
@@ -40,6 +43,23 @@ class InMemory:
         return store.as_read(self._makers[name](), name)
 
 
+@dataclass(frozen=True)
+class OfCorpus:
+    """What heads do over many texts, by datasets of an article of the same model."""
+
+    facts: dict
+    """The manifest's corpus."""
+    tables: dict[str, dict[str, dict]]
+    """Name of a dataset of heads -> its columns."""
+
+    @classmethod
+    def read(cls, data: PassageData) -> OfCorpus:
+        """raises: ReportError if a dataset is damaged"""
+        files = [file for file in data.manifest["files"] if file.startswith(HEADS)]
+        tables = {file: data._read(file)["tables"]["heads"]["columns"] for file in files}
+        return cls(data.manifest["corpus"], tables)
+
+
 class LivePassage(InMemory, PassageData):
     """What a passage's datasets hold, in memory. A corpus is read by nobody here: what heads do
     over many texts is taken from datasets, or it is not known."""
@@ -50,7 +70,7 @@ class LivePassage(InMemory, PassageData):
         inputs: measure.Inputs,
         announce: Announce,
         progress: Callable[..., None] | None = None,
-        corpus: PassageData | None = None,
+        corpus: OfCorpus | None = None,
     ):
         """Measure a passage.
 
@@ -58,7 +78,7 @@ class LivePassage(InMemory, PassageData):
             effects on next tokens are left out
         announce: called with warnings, which are of the text or the model
         progress: called with (layers done, layers); what it raises ends the measuring
-        corpus: datasets of the same model, which have its numbers over many texts
+        corpus: what heads of this model do over many texts
         raises: ReportError if the passage cannot be measured
         """
         super().__init__(Path())
@@ -74,7 +94,7 @@ class LivePassage(InMemory, PassageData):
         measured, facts = measure.joined(inputs, own, None)
         self._makers = dict([*measure.makers(measured), *attention_makers(of_heads)])
         if corpus is not None:
-            facts["corpus"] = corpus.manifest["corpus"]
+            facts["corpus"] = corpus.facts
             self._makers |= _beside(self._makers, corpus, known(inputs.measures), of_heads)
         self.manifest = {
             "kind": self.kind,
@@ -97,18 +117,20 @@ def _beside(makers, corpus, measures, of_heads) -> Iterable[tuple[str, Callable[
     """Makers of the tables of heads, with the rows over many texts below those of the passage."""
     for name, each in measures.items():
         file = head_statistics.FILE.format(name)
-        if file in corpus.manifest["files"]:
+        if file in corpus.tables:
             # where a measure is of no head of the passage, only many texts have a table of it
             own = partial(head_statistics.encode, each, {"passage": of_heads.statistics})
-            yield file, partial(_joined, makers.get(file, own), partial(corpus._read, file))
+            yield file, partial(_joined, makers.get(file, own), corpus.tables[file])
 
 
-def _joined(make, read):
-    made, told = make(), read()["tables"]["heads"]["columns"]
+def _joined(make, others):
+    made = make()
     table = made["tables"]["heads"]
-    below = [row for row, source in enumerate(told["source"]["values"]) if source == "corpus"]
+    if table["columns"].keys() != others.keys():  # measured by another version
+        return made
+    below = [row for row, source in enumerate(others["source"]["values"]) if source == "corpus"]
     for name, column in table["columns"].items():
-        column["values"] += [told[name]["values"][row] for row in below]
-        column["unit"] = told[name]["unit"]
+        column["values"] += [others[name]["values"][row] for row in below]
+        column["unit"] = others[name]["unit"]
     table["rows"] += len(below)
     return made

@@ -29,7 +29,7 @@ export function restore() {
     for (const [each, values] of then.figures) figureOf(each)?.restore(values);
     if (named) readIn(named, named.text);
     [inView, moved] = [pinnedHead(), new Map(then.moved)];
-    if (named && !inSight(named.element)) named.element.scrollIntoView();
+    if (named && !inSight(named.element)) arrive(named.element);
     return;
   }
   const told = (named || id === "passage") && Object.fromEntries(values);
@@ -43,10 +43,13 @@ export function restore() {
   if (told) {
     named?.restore(told);
     if (named) readIn(named, named.text);
-    (named?.element ?? document.querySelector(".passage"))?.scrollIntoView();
+    arrive(named?.element ?? document.querySelector(".passage"));
   }
   remember();
 }
+
+// A page that changes while its reader types stays where it is.
+const arrive = (element) => "stays" in document.body.dataset || element?.scrollIntoView();
 
 const passageText = () => document.getElementById("passage")?.dataset.text;
 const figureOf = (id) => figures.get(id && document.getElementById(id));

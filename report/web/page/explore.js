@@ -7,6 +7,7 @@ const MODULES = []; // figures.js and all that it imports, listed by the build
 window.scriptsOfFigures = MODULES;
 
 const PAUSE = 250; // milliseconds without a key
+const LONGEST = 8000; // characters of a text in an address
 const KEPT = 12; // texts that were tried before
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const follow = () => (document.body.dataset.mdColorScheme = dark.matches ? "slate" : "default");
@@ -32,6 +33,7 @@ const tab = crypto.randomUUID(); // of several, each has its own newest question
 let waiting;
 let newest = 0; // number of the question that was sent last
 let shown; // the texts of the answer that stands there
+let sending; // what ends the question that was sent last
 
 // Where the first figure stands, and the token that is pinned.
 function state() {
@@ -40,27 +42,34 @@ function state() {
     const input = answer.querySelector(`#fig-1 input[name=${name}]`);
     if (input) found[name] = Number(input.value);
   }
-  const { token } = pins();
+  const token = pinned();
   if (token >= 0) found.token = token;
   return found;
 }
 
+// The place of the token that is pinned in the text that stands there; -1 if none is.
+const pinned = () => inText(pins(), answer.querySelector("#passage")?.dataset.text).token ?? -1;
+
 async function ask() {
   clearTimeout(waiting);
+  sending?.abort(); // a browser has few connections
+  sending = new AbortController();
   const number = ++newest;
   const question = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
   form.classList.add("explore__form--busy");
   try {
     const body = JSON.stringify({ ...question, ...state(), tab });
-    const response = await fetch("../../ask", { method: "POST", body });
+    const response = await fetch("../../ask", { method: "POST", body, signal: sending.signal });
     if (!response.ok) throw new Error(`it answered ${response.status}`);
     const { dropped, error, warnings, html } = await response.json();
-    if (number !== newest || dropped) return;
+    if (number !== newest) return;
+    if (dropped) return later(); // so many tabs have asked that this one was forgotten
     says.textContent = error ?? warnings.join(" ");
     if (error) return;
     remember(question);
     answer.innerHTML = html;
     subscribers.forEach((call) => call());
+    document.body.dataset.stays = "";
     propose();
   } catch (error) {
     if (number !== newest) return;
@@ -74,7 +83,7 @@ async function ask() {
 function remember(question) {
   const now = new URL(location);
   for (const [name, value] of Object.entries(question)) {
-    if (value) now.searchParams.set(name, value);
+    if (value && encodeURIComponent(value).length < LONGEST) now.searchParams.set(name, value);
     else now.searchParams.delete(name);
   }
   history.replaceState(history.state, "", now);
@@ -103,19 +112,27 @@ function remember(question) {
 
 // What is told of the next token of one follows the token that is pinned; sliders count from the last.
 onPin(() => {
-  const { token } = pins();
+  const token = pinned();
   for (const slider of token < 0 ? [] : answer.querySelectorAll("input[name=back]")) {
     slider.value = slider.max - token;
     slider.dispatchEvent(new Event("input"));
   }
 });
 
-form.addEventListener("input", ({ target }) => {
+function later() {
   clearTimeout(waiting);
-  if (target.matches("textarea")) waiting = setTimeout(ask, PAUSE);
-});
+  waiting = setTimeout(ask, PAUSE);
+}
+
+form.addEventListener("input", ({ target }) => target.matches("textarea") && later());
 form.addEventListener("change", ({ target }) => target.matches("select") && ask());
 form.addEventListener("submit", (event) => event.preventDefault());
+addEventListener("popstate", () => {
+  const now = new URLSearchParams(location.search);
+  const other = fields.filter(({ name, value }) => now.has(name) && now.get(name) !== value);
+  for (const field of other) field.value = now.get(field.name);
+  if (other.length) ask();
+});
 
 // --- Kept as an article --------------------------------------------------------------------------
 
@@ -128,6 +145,7 @@ let proposed = "";
 // The first words of the text, unless another title has been typed.
 function propose() {
   keeping.hidden = false;
+  kept.textContent = "";
   if (title.value !== proposed) return;
   const words = shown.text.trim().split(/\s+/);
   while (words.length > 1 && words.join(" ").length > PROPOSED) words.pop();
@@ -139,14 +157,15 @@ async function standing() {
   const { figures } = await import("../figure/figure.js");
   const there = [...answer.querySelectorAll("figure[data-figure]:not(section *)")];
   const states = there.map((each) => [each.dataset.figure, figures.get(each)?.state ?? {}]);
-  const { token } = inText(pins(), answer.querySelector("#passage")?.dataset.text);
-  const pinned = token < 0 ? null : token;
-  return { text: shown.text, title: title.value, figures: states, token: pinned };
+  const token = pinned() < 0 ? null : pinned();
+  return { text: shown.text, title: title.value, figures: states, token };
 }
 
 async function keep(event) {
   event.preventDefault();
   kept.textContent = "";
+  const buttons = keeping.querySelectorAll("button");
+  buttons.forEach((each) => (each.disabled = true));
   try {
     const add = event.submitter?.name === "add";
     const body = JSON.stringify({ ...(await standing()), add });
@@ -156,6 +175,8 @@ async function keep(event) {
     kept.textContent = done ?? error;
   } catch (error) {
     kept.textContent = `No answer came from the program (${error.message}). Is it still running?`;
+  } finally {
+    buttons.forEach((each) => (each.disabled = false));
   }
 }
 keeping.addEventListener("submit", keep);
