@@ -1,0 +1,186 @@
+"""What an answer of `explore` costs, from a key to the painted map, beside a plain forward pass.
+
+    python benchmarks/asking.py [MODEL] [--tokens 50 180 500] [--busy N]
+
+For each length, in turns, the fastest and the median of the rounds: a plain forward pass of
+transformers; measuring in memory, as a notebook does; an answer of `explore`, whole; from a key in
+the page to the painted map in Chromium, the pause for typing left out; another head of the same
+text; and where they are installed, what BertViz and CircuitsVis take from the text to the HTML of
+their views. --busy: as many processes that never rest run beside. Prints Markdown.
+"""
+
+import argparse
+import multiprocessing
+import statistics
+import sys
+import threading
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+import torch
+from page_peers import TOOLS
+
+sys.path.append(str(Path(__file__).parents[1]))  # a program's own folder is all that is there
+
+from report.exploring import server
+from report.exploring.page import Explorer, Question, content_of
+from report.kinds.passage.live import LivePassage
+from report.notebook.measurement import load
+from tests import browsers
+
+ROUNDS = 5
+PAUSE = 0.25
+"""Seconds that the page waits after a key."""
+
+WORDS = (
+    "The lamp on the hill was lit. Martha saw the lamp from the train, and the train went on past "
+    "the hill until she could no longer see the lamp. Nobody knew who had lit it. "
+)
+PEERS = {
+    "BertViz, head view": ("bertviz", "BertViz head view"),
+    "CircuitsVis, first layer": ("circuitsvis", "CircuitsVis attention heads, layer 0 alone"),
+}
+BUDGETS = {50: 0.5, 180: 1.2, 500: 3.0}
+"""Tokens of a text -> seconds from a key to the painted map, for SmolLM2-135M."""
+
+
+def text_of(explorer, tokens):
+    """A text of about as many tokens; no other has it, as rounds differ at the end."""
+    words = (WORDS * 40).split()
+    low, high = 1, len(words)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (
+            (middle + 1, high)
+            if explorer.tokens(" ".join(words[:middle])) < tokens
+            else (low, middle)
+        )
+    return " ".join(words[:low])
+
+
+def plain(explorer, text):
+    loaded = explorer.model.loaded
+    ids = torch.tensor([loaded.tokenizer(text)["input_ids"]])
+    with torch.no_grad():
+        loaded.model(ids, use_cache=False)
+
+
+def measured(explorer, text):
+    LivePassage(explorer.model.loaded, explorer._inputs(text), lambda said: None)
+
+
+def answered(explorer, text):
+    return explorer.answer(Question(1, text), lambda *_: None, lambda said: None)
+
+
+def next_head(answer, round_):
+    name = f"datasets/text-1/text-1/attention/{round_ % 2 + 1}/{round_ % 3}.json"
+    content_of(answer.files[name]())
+
+
+def peer(tool):
+    """From the text to the HTML of a tool's view: an eager forward pass, and the view."""
+
+    def run(explorer, text):
+        loaded = explorer.model.loaded
+        encoded = loaded.tokenizer(text, return_tensors="pt")
+        before = loaded.model.config._attn_implementation
+        loaded.model.set_attn_implementation("eager")
+        try:
+            with torch.no_grad():
+                out = loaded.model(**encoded, output_attentions=True, use_cache=False)
+        finally:
+            loaded.model.set_attn_implementation(before)
+        attention = [layer[0].float().numpy() for layer in out.attentions]
+        tool(attention, loaded.tokenizer.convert_ids_to_tokens(encoded["input_ids"][0]))
+
+    return run
+
+
+PAINTED = """() => { window.began = window.painted = null;
+    const text = document.querySelector('[name=text]');
+    text.addEventListener('input', () => { window.began = performance.now(); }, { once: true });
+    document.querySelector('.explore__answer').addEventListener('figureshown', ({ target }) => {
+        if (target.id !== 'fig-1') return;
+        window.painted ??= performance.now() - window.began; }, true); }"""
+
+
+def painted(page, text):
+    """Seconds from a key to the painted map, without the pause."""
+    page.evaluate(PAINTED)
+    page.fill("[name=text]", text)
+    while not page.evaluate("window.painted"):
+        page.wait_for_timeout(20)
+    return page.evaluate("window.painted") / 1000 - PAUSE
+
+
+def seconds(run, *given):
+    began = time.perf_counter()
+    run(*given)
+    return time.perf_counter() - began
+
+
+def rounds(explorer, page, tokens):
+    """Row of the table -> seconds of each round."""
+    text = text_of(explorer, tokens)
+    ways = {
+        "plain forward pass": plain,
+        "measuring, as a notebook does": measured,
+        "an answer of explore": answered,
+    }
+    ways |= {
+        name: peer(TOOLS[tool]) for name, (package, tool) in PEERS.items() if find_spec(package)
+    }
+    found = {name: [] for name in [*ways, "from a key to the painted map", "the next head"]}
+    for number in range(ROUNDS + 1):  # the first warms up
+        said = f"{text} {number}"
+        for name, run in ways.items():
+            found[name].append(seconds(run, explorer, said))
+        found["from a key to the painted map"].append(painted(page, f"{said}!"))
+        answer = answered(explorer, said)
+        found["the next head"].append(seconds(next_head, answer, number))
+    return {name: values[1:] for name, values in found.items()}
+
+
+def spin():
+    while True:
+        pass
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("model", nargs="?", default="smollm2-135m")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[50, 180, 500])
+    parser.add_argument("--busy", type=int, default=0)
+    chosen = parser.parse_args()
+    beside = [multiprocessing.Process(target=spin, daemon=True) for _ in range(chosen.busy)]
+    for process in beside:
+        process.start()
+    explorer = Explorer(load(chosen.model), None)
+    with server.page_of(explorer, 0) as (serving, address), browsers.chromium() as browser:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"{address}?text={quote(WORDS)}")
+        page.locator("#fig-1.live-figure--live").wait_for(timeout=120_000)
+        tables = {tokens: rounds(explorer, page, tokens) for tokens in chosen.tokens}
+        serving.shutdown()
+    for process in beside:
+        process.kill()
+    names = [*tables[chosen.tokens[0]]]
+    print("| seconds: fastest (median) |", " | ".join(f"{n} tokens" for n in tables), "|")
+    print("| --- |", " ---: |" * len(tables))
+    for name in names:
+        cells = [
+            f"{min(table[name]):.2f} ({statistics.median(table[name]):.2f})"
+            for table in tables.values()
+        ]
+        print(f"| {name} |", " | ".join(cells), "|")
+    if chosen.model == "smollm2-135m":
+        goals = [f"{BUDGETS[n]:.1f}" if n in BUDGETS else "" for n in tables]
+        print("| goal, from a key to the painted map |", " | ".join(goals), "|")
+
+
+if __name__ == "__main__":
+    main()
