@@ -180,7 +180,7 @@ ELSEWHERE = {"tutorial": "tests/cli/test_tutorial.py", "figures": "tests/site/te
 
 SERVING = f"""
 {NAME}() {{
-    if [ "$1" != serve ]; then command {NAME} "$@"; return; fi
+    if [ "$1" != serve ] && [ "$1" != explore ]; then command {NAME} "$@"; return; fi
     command {NAME} "$@" --port "$PORT" >served 2>&1 & local pid=$!
     until grep -q "http://" served; do kill -0 $pid || {{ cat served; return 1; }}; sleep 0.2; done
     kill $pid; wait $pid || [ $? = 143 ]
