@@ -118,13 +118,16 @@ def site(
 
 @app.command()
 def explore(
-    model: Annotated[str, typer.Argument(help="As of --model.")] = "falcon-8x8",
+    model: Annotated[
+        str,
+        typer.Argument(help="An embedded model, a folder, a GGUF file, or owner/model on the hub."),
+    ] = "falcon-8x8",
     layers: Annotated[
         str | None, typer.Option(help="First layers to measure: 4, or 0-3, or all.")
     ] = None,
     device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda or cuda:1.")] = None,
     chat: Annotated[bool, typer.Option(help="Put texts into the model's chat template.")] = False,
-    port: Annotated[int, typer.Option(help="Port on this machine; 0: any.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0: any.")] = 0,
 ):
     """Open a page on this machine in which the figures of a text follow as it is typed."""
     from report.exploring.server import explore as serve_page

@@ -59,7 +59,7 @@ def server(folder: Path, port: int, handler: Callable | None = None) -> "Server"
             raise
         reason = "in use" if error.errno == errno.EADDRINUSE else "not allowed"
         raise UsageError(
-            f"port {port} is {reason}; choose another, e.g. `{command('serve', port=port + 1)}`."
+            f"port {port} is {reason}; choose another, e.g. `--port {port + 1}`."
         ) from error
 
 

@@ -78,3 +78,12 @@ def test_serve_shows_the_site_and_its_own_page_for_what_is_missing(site):
         _, rest = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Traceback" not in rest
+
+
+@pytest.mark.parametrize("command", ["serve", "explore"])
+@pytest.mark.parametrize("port", ["65536", "-1", "some"])
+def test_a_port_that_no_machine_has_is_refused(command, port):
+    done = report(command, "--port", port)
+    assert done.returncode == 2
+    assert "Invalid value for '--port'" in done.stderr
+    assert "defect" not in done.stderr
