@@ -368,7 +368,7 @@ def keep_there(tab, button="Keep as an article"):
 def test_a_reader_types_pins_moves_and_keeps(opened, desk):
     with opened.expect_response("**/ask"):
         opened.fill("#text", "Ann saw a lamp. Bo saw the lamp")
-    opened.wait_for_function("document.querySelectorAll('.token').length < 12")
+    opened.locator(".token", has_text="Bo").first.wait_for()
     opened.wait_for_selector("#fig-1.live-figure--live")
     opened.locator(".token[data-token]").nth(6).click()
     for param, value in {"layer": 5, "head": 7}.items():
