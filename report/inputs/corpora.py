@@ -154,8 +154,10 @@ def _read(spec, parsed=None):
     number = 0
     try:
         for file in _files(spec.file):
-            with file as opened:
-                for text in parsed(opened, spec):
+            newline = "" if ending(spec.file) in LINES else None
+            text_file = {"encoding": "utf-8-sig", "newline": newline}
+            with file as opened, io.TextIOWrapper(opened, **text_file) as lines:
+                for text in parsed(lines, spec):
                     yield text
                     number += 1
     except (ReportError, GeneratorExit):
@@ -200,8 +202,7 @@ def _parsed(opened, spec):
     if ending(spec.file) in LINES:
         texts, lines = _of_rows(opened, spec)
     else:
-        lines = _Lines(io.TextIOWrapper(opened, encoding="utf-8-sig"), spec)
-        texts = lines
+        texts = lines = _Lines(opened, spec)
         if ending(spec.file) != ".txt":
             texts = (_field(json.loads(line), spec) for line in lines if line.strip())
     for each in texts:
@@ -219,7 +220,7 @@ def _of_rows(opened, spec):
 
 def _rows(opened, spec):
     """What stands between the cells of a file, and its lines without one that says so."""
-    lines = _Lines(io.TextIOWrapper(opened, encoding="utf-8-sig", newline=""), spec)
+    lines = _Lines(opened, spec)
     head, ended = [], False
     while not ended and len(head) < HEAD and sum(map(len, head)) < HEAD_SIZE:
         lines.left = LARGEST

@@ -2,11 +2,13 @@
 what is shown of an address that holds a secret."""
 
 import bz2
+import gc
 import gzip
 import itertools
 import json
 import pickle
 import sys
+import warnings
 
 import fsspec
 import pytest
@@ -54,6 +56,19 @@ def test_a_text_a_line_an_object_or_a_row(tmp_path, name):
     assert corpora.Corpus("", tuple(expected)).sha256 == key.hashed(expected)
     assert corpus(path).title == name
     assert corpus(path, title="My texts").title == "My texts"
+
+
+@pytest.mark.parametrize("most", [1, 9], ids=["begun", "read"])
+@pytest.mark.parametrize("name", FORMS)
+def test_no_file_stays_open(tmp_path, name, most):
+    content, options, _ = FORMS[name]
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert [*itertools.islice(corpus(path, **options), most)]
+        gc.collect()
+    assert [str(each.message) for each in heard] == []
 
 
 def test_several_files_are_one_corpus_in_the_order_of_their_names(tmp_path):
