@@ -115,6 +115,16 @@ def elsewhere(p, i, places):
     return 1 - (p[i][i] + p[i][0]) / sum(p[i]) if i in places else None
 
 
+def spread(p, i):
+    share = [x / sum(p[i]) for x in p[i]]
+    mean = sum(x * abs(i - j) for j, x in enumerate(share))
+    return math.sqrt(sum(x * (abs(i - j) - mean) ** 2 for j, x in enumerate(share)))
+
+
+def same(p, i):
+    return None if before(i) is None else sum(p[i][j] for j in range(i) if IDS[j] == IDS[i])
+
+
 LOOPS = {
     "first_token": lambda p, i: top(p, i) == 0,
     "previous_token": lambda p, i: top(p, i) == i - 1,
@@ -126,6 +136,8 @@ LOOPS = {
     "to_itself": lambda p, i: p[i][i],
     "entropy": entropy,
     "distance": lambda p, i: sum(x * abs(i - j) for j, x in enumerate(p[i])) / sum(p[i]),
+    "distance_spread": spread,
+    "to_same_token": same,
     "prefix_matching": prefix,
     "to_punctuation": lambda p, i: sum(p[i][j] for j in MARKS),
     "to_line_end": lambda p, i: sum(p[i][j] for j in ENDS),
