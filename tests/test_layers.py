@@ -48,7 +48,7 @@ DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "ve
 DATASETS |= {"datasets/"}
 APART = {"kinds/*/answers", "kinds/*/generated"}
 SEEN = {"measures/", "datasets/formats/", "datasets/read/"}
-SEEN |= {"kinds/*/data", "kinds/*/pieces"} | APART
+SEEN |= {"kinds/*/data", "kinds/*/pieces", "kinds/*/beside"} | APART
 BELOW = {"datasets/damaged", "datasets/", "datasets/formats/"}
 FIGURES = {"figures/parts/", "figures/build/", "figures/"}
 
@@ -105,12 +105,13 @@ MAY_IMPORT = {
     "datasets/formats/": {"errors", "measures/", "datasets/damaged"},
     "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
     "datasets/verify/conditions": {"errors", "datasets/", "datasets/formats/"},
-    "datasets/read/": LEAVES | BELOW | {"datasets/verify/conditions"},
+    "datasets/read/": LEAVES | BELOW | {"measures/", "datasets/verify/conditions"},
     **{row: LEAVES | BELOW | {"datasets/read/"} for row in ("kinds/*/pieces", *sorted(APART))},
+    "kinds/*/beside": {"measures/"},
     "kinds/*/data": LEAVES
     | {"measures/"}
     | BELOW
-    | {"datasets/read/", "datasets/verify/conditions", "kinds/*/pieces"}
+    | {"datasets/read/", "datasets/verify/conditions", "kinds/*/pieces", "kinds/*/beside"}
     | APART,
     "datasets/verify/": LEAVES
     | {
@@ -127,7 +128,7 @@ MAY_IMPORT = {
     | MODELS
     | DATASETS,
     "kinds/*/measure*": LEAVES
-    | {"measures/", "inputs/", "measurements/", "effects/", "measuring/"}
+    | {"measures/", "inputs/", "measurements/", "effects/", "measuring/", "kinds/*/beside"}
     | MODELS
     | DATASETS,
     "kinds/*/live": LEAVES

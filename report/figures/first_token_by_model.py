@@ -7,7 +7,7 @@ from report.datasets.formats.head_statistics import FILE
 from report.figures.parts import choices, rank_lines, theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
-from report.figures.parts.head_sorted import SOURCES, of_heads
+from report.figures.parts.head_sorted import of_heads
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData, PassageModels
 from report.measures import shipped
@@ -39,7 +39,7 @@ def caption(data: PassageModels) -> str:
 
 
 def controls(data: PassageModels) -> list[Control | Switch]:
-    return [Switch("source", "Measured on", SOURCES, "corpus", seldom=True)]
+    return [Switch("source", "Measured on", PassageData.sources, "corpus", seldom=True)]
 
 
 def columns(data: PassageModels) -> int:
@@ -100,7 +100,7 @@ def alt(data: PassageModels, panel: int = 0, **state: str) -> str:
     values, labels = _values(data.models[panel], source), data.labels
     return (
         f"{labels[panel]}: fraction of tokens whose top target is token 0, for each of "
-        f"{values.size} heads by layer, over {SOURCES[source]}. The mean is "
+        f"{values.size} heads by layer, over {PassageData.sources[source]}. The mean is "
         f"{percent(values.mean())}, the largest {percent(values.max())}."
     )
 
@@ -110,8 +110,8 @@ def seen(data: PassageModels, **state: str) -> str:
     means = [float(_values(model, source).mean()) for model in data.models]
     most, least = (means.index(end) for end in (max(means), min(means)))
     return (
-        f"Over {SOURCES[source]}, the mean is {percent(means[most])} in {data.labels[most]} and "
-        f"{percent(means[least])} in {data.labels[least]}."
+        f"Over {PassageData.sources[source]}, the mean is {percent(means[most])} in "
+        f"{data.labels[most]} and {percent(means[least])} in {data.labels[least]}."
     )
 
 

@@ -5,9 +5,8 @@ import altair
 from report.figures.parts import choices, theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
-from report.figures.parts.head_sorted import SOURCES
 from report.figures.parts.layers import layered
-from report.kinds.passage.data import PassageModels
+from report.kinds.passage.data import PassageData, PassageModels
 from report.kinds.sweep.data import training_steps
 from report.measures import shipped
 from report.text import percent
@@ -45,7 +44,7 @@ def caption(data: PassageModels) -> str:
 
 
 def controls(data: PassageModels) -> list[Control | Switch]:
-    return [Switch("source", "Measured on", SOURCES, "corpus", seldom=True)]
+    return [Switch("source", "Measured on", PassageData.sources, "corpus", seldom=True)]
 
 
 def chart(data: PassageModels, **state: str) -> altair.LayerChart:
@@ -113,7 +112,7 @@ def seen(data: PassageModels, **state: str) -> str:
     first, last = means[0], means[-1]
     source = choices.values(controls(data), state)["source"]
     return (
-        f"Over {SOURCES[source]}, the mean is {percent(first[2])} in {first[1]} and "
+        f"Over {PassageData.sources[source]}, the mean is {percent(first[2])} in {first[1]} and "
         f"{percent(last[2])} in {last[1]}."
     )
 

@@ -313,6 +313,7 @@ class ArticleFigures:
             "sentences": sentences.address(placed) if self.pictures else "",
             "pictures": self.pictures,
             "columns": figure.columns(data),
+            "finds": figure.finds(data),
             "files": f"{root}figures/{study.name}/",
             "datasets": f"{root}datasets/{study.name}/{data.address}",
             "embed": f"{root}embed/{study.name}/{placed.name}.html",

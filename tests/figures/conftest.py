@@ -5,6 +5,7 @@ import pytest
 
 from tests import made_answers, tabs
 from tests.figures import (
+    hand_atlas,
     hand_conditions,
     hand_made,
     hand_sweep,
@@ -69,6 +70,12 @@ def answers(tmp_path_factory):
     return made_answers.model(tmp_path_factory.mktemp("answers") / "datasets" / "hand" / "model")
 
 
+@pytest.fixture(scope="session")
+def atlas(tmp_path_factory):
+    """A hand-made atlas of heads."""
+    return hand_atlas.study(tmp_path_factory.mktemp("atlas") / "datasets" / "hand")
+
+
 @pytest.fixture
 def drawn_of(figure, request):
     """What a figure is drawn of."""
@@ -97,6 +104,7 @@ def _address_of(of, names):
     predictions_address,
     models_address,
     answers_address,
+    atlas_address,
 ) = (_address_of(*page) for page in live_page.PAGES.values())
 
 DESK = {"viewport": {"width": 1280, "height": 900}}

@@ -83,6 +83,9 @@ OF_TABLES = ("table_attention_map", "classes_by_layer", "renderings_compared")
 OF_SWEEPS = ("repeated_loss", "habits_in_training", "heads_at_step", "habits_by_model")
 """Figure 1, figure 2, … of a page about many models and the checkpoints of one."""
 
+OF_ATLASES = ("heads_by_two",)
+"""Figures of an atlas of heads."""
+
 OF_ANSWERS = ("answers_by_length", "answers_by_attention")
 """Figures of the answers of one model."""
 
@@ -106,6 +109,7 @@ PAGES = {
     "predictions_address": ("prediction", OF_PREDICTIONS),
     "models_address": ("models", ("attention_map", *OF_MODELS)),
     "answers_address": ("answers", OF_ANSWERS),
+    "atlas_address": ("atlas", OF_ATLASES),
 }
 """Address of a page, a fixture -> the fixture of what its figures are drawn of, their names."""
 

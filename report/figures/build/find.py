@@ -28,7 +28,7 @@ CONSTANTS = ("aspect", "phone_aspect", "columns", "of_models", "paints_pixels")
 
 FUNCTIONS = (
     *("chart", "rows", "title", "caption", "use", "controls", "seen", "alt", "left_out"),
-    *("boxes", "panels", "columns", "legends"),
+    *("boxes", "panels", "columns", "legends", "finds"),
 )
 """Fields of a `Figure` that a plain module sets by a function of that name."""
 

@@ -49,6 +49,10 @@ class Control:
         return value
 
 
+MANY = 8
+"""Options of a switch; more have no room in a row."""
+
+
 @dataclass(frozen=True)
 class Switch:
     """A choice between a few named values."""
@@ -65,6 +69,11 @@ class Switch:
     seldom: bool = False
     """As of a slider."""
     fixed = False
+
+    @property
+    def many(self) -> bool:
+        """Whether its options are a list that opens, and not a row."""
+        return len(self.options) > MANY
 
     def check(self, value: str) -> str:
         """The value itself.

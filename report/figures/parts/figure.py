@@ -74,6 +74,10 @@ class Figure:
     controls: Callable[[Data], list[Control | Switch]] = _nothing
     """What a reader may change: sliders and switches."""
 
+    finds: Callable[[Data], list[dict]] = _nothing
+    """What a field finds heads by: of each measure its "name", a column of `rows`, its "title",
+    "also", other words for it, "percent" and "number", decimals; `report/web/figure/find.js`."""
+
     seen: Callable[..., str] = _no_text
     """`seen(data, **state)`: what there is to see; sentences after the first are folded.
 

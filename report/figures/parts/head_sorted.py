@@ -13,6 +13,7 @@ from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Figure, of_other
 from report.figures.parts.heads import LEAD, largest
 from report.figures.parts.layers import layered
+from report.kinds.atlas.data import AtlasData
 from report.kinds.passage.data import PassageData
 from report.measures import Measure
 
@@ -132,14 +133,12 @@ def _within(data, narrow):
 LEAST_BETWEEN_LAYERS = 0.01
 """Averages of layers that differ by less are not compared."""
 
-SOURCES = {"passage": "this passage", "corpus": "many texts"}
-
 
 def figure(measure: Measure, shows: str = "") -> Figure:
     """The figure of one measure; shows: default: what the measure is."""
     return Figure(
         shows=shows or measure.shows,
-        of=(PassageData,),
+        of=(PassageData, AtlasData),
         title=lambda data: measure.title,
         caption=lambda data: _caption(data, measure),
         use=use,
@@ -161,15 +160,16 @@ def controls(data: PassageData) -> list[choices.Switch]:
 
 
 def _sources(data):
-    """The switch between the passage and the corpus, where there are both."""
+    """The switch between what was measured: the passage or the corpus, the texts or the control."""
     if not data.has_corpus:
         return []
-    return [choices.Switch("source", "Measured on", SOURCES, "passage", seldom=True)]
+    first = next(iter(data.sources))
+    return [choices.Switch("source", "Measured on", data.sources, first, seldom=True)]
 
 
 def _source(data, state):
     """What the values are of."""
-    return choices.values(controls(data), state).get("source", "passage")
+    return choices.values(controls(data), state).get("source", next(iter(data.sources)))
 
 
 def _caption(data, measure):
@@ -199,7 +199,7 @@ def use(data: PassageData) -> str:
 
 
 def _left_out(data, measure):
-    if reason := of_other(data, "passage"):
+    if reason := of_other(data, "passage", "atlas"):
         return reason
     if measure.name in data.measures:
         return ""
@@ -277,7 +277,7 @@ def _alt(data, measure, panel, state):
     best = np.argmax(np.where(here, values, -1))
     how = f"with the {data.heads} heads of each layer sorted" if panel == 0 else "a cell a head"
     return (
-        f"{measure.alt}, by layer, {how}, over {SOURCES[source]}. The largest value is "
+        f"{measure.alt}, by layer, {how}, over {data.sources[source]}. The largest value is "
         f"{values[best]:{measure.number}}, head {table['head'][best]} of layer "
         f"{table['layer'][best]}; the median of all heads is "
         f"{np.median(values[here]):{measure.number}}."

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from report.datasets.read.heads import MeasuredHeads
+
 LEAD = 0.01
 """The largest value leads if it exceeds the second largest by this fraction of itself."""
 
@@ -69,3 +71,49 @@ def largest(values: np.ndarray) -> Head:
     *others, value = np.sort(values, axis=None).tolist()
     leads = not others or value - others[-1] >= LEAD * abs(value) > 0
     return Head(int(layer), int(head), value, leads)
+
+
+class HeadFindings:
+    """What prose may say of the measures of heads, computed from their tables.
+
+    measure: one of `data.measures`: those that ship and the publication's own, see "Measures"
+    source: one of `data.sources`
+    """
+
+    def __init__(self, data: MeasuredHeads) -> None:
+        self.data = data
+
+    def values(self, measure: str, source: str = "corpus") -> np.ndarray:
+        """A measure of every head, float [layer, head]; NaN for a head that it does not apply to.
+
+        raises: ReportError for a measure that was not taken
+        """
+        return self.data.of_heads(measure, measure, source)
+
+    def control(self, measure: str, source: str = "corpus") -> np.ndarray:
+        """The same of even attention over what is visible, float [layer, head]."""
+        return self.data.of_heads(f"even_{measure}", measure, source)
+
+    def error(self, measure: str, source: str = "corpus") -> np.ndarray:
+        """Standard error of the mean over texts, float [layer, head]; NaN for a single text."""
+        return self.data.of_heads(f"error_{measure}", measure, source)
+
+    def value(self, measure: str, at: Head, source: str = "corpus") -> float:
+        """A measure of one head."""
+        return float(self.values(measure, source)[at.layer, at.head])
+
+    def strongest(self, measure: str, source: str = "corpus") -> Head:
+        """The `Head` with the largest value of a measure."""
+        return largest(self.values(measure, source))
+
+    def count(self, measure: str, at_least: float, source: str = "corpus") -> int:
+        """How many heads reach a value."""
+        return int((self.values(measure, source) >= at_least).sum())
+
+    def layer_means(self, measure: str, source: str = "corpus") -> list[float]:
+        """Mean over the heads of every layer; NaN where a measure applies to none."""
+        values = self.values(measure, source)
+        known = ~np.isnan(values)
+        number = np.maximum(known.sum(1), 1)
+        means = np.where(known, values, 0).sum(1) / number
+        return np.where(known.any(1), means, np.nan).tolist()

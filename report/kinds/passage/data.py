@@ -4,17 +4,17 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from report.datasets.damaged import damaged
-from report.datasets.formats import attention, columnar, head_statistics
+from report.datasets.formats import attention, columnar
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.passage import part_name
 from report.datasets.formats.visible import Visible
-from report.datasets.read.model import ModelData
+from report.datasets.read.heads import MeasuredHeads
 from report.errors import ReportError
-from report.measures import named
 from report.text import isolated, slug, told_apart
 
 CELLS = 64 * 512**2
@@ -74,10 +74,11 @@ def tokens_of(told: Iterable[dict]) -> list[Token]:
     ]
 
 
-class PassageData(ModelData):
+class PassageData(MeasuredHeads):
     """All datasets under one folder `site_src/datasets/<article>/<key>`."""
 
     kind = "passage"
+    sources: ClassVar = {"passage": "this passage", "corpus": "many texts"}
 
     @property
     def models(self) -> list["PassageData"]:
@@ -179,48 +180,10 @@ class PassageData(ModelData):
             )
         return columnar.decode(self._read(f"updates/{layer}.json"))
 
-    @functools.cached_property
-    def measures(self) -> list[str]:
-        """Names of the measures of heads that were taken, sorted; see `report.measures`."""
-        before, after = head_statistics.FILE.split("{}")
-        names = [name for name in self.manifest["files"] if name.startswith(before)]
-        return sorted(name.removeprefix(before).removesuffix(after) for name in names)
-
     @property
     def has_corpus(self) -> bool:
         """Whether heads were measured over many texts, too."""
         return "corpus" in self.manifest
-
-    def measured(self, measure: str) -> dict[str, np.ndarray]:
-        """A measure of all heads: column -> array [source x layer x head].
-
-        Its columns are source, layer, head, the measure, and rank_, error_, spread_ and even_ with
-        its name: place in the layer, standard error and standard deviation over texts, and what
-        even attention would give.
-        raises: ReportError for a measure that was not taken, or a damaged dataset
-        """
-        return self._measured(named(measure, self.measures))
-
-    @functools.cached_property
-    def _measured(self):
-        return functools.cache(self._read_measure)
-
-    def _read_measure(self, measure):
-        name = head_statistics.FILE.format(measure)
-        heads = columnar.decode(self._read(name)).get("heads", {})
-        wanted = {"source", "layer", "head", measure, f"rank_{measure}"}
-        if missing := sorted(wanted - heads.keys()):
-            raise damaged(f"{self.path / name}: has no column {missing[0]!r}")
-        return heads
-
-    @functools.cached_property
-    def head_statistics(self) -> dict[str, np.ndarray]:
-        """All measures in one table: column -> array [source x layer x head]."""
-        return {
-            name: values
-            for measure in self.measures
-            for name, values in self.measured(measure).items()
-        }
 
 
 class PassageModels:

@@ -15,7 +15,7 @@ import numpy as np
 from report.datasets.formats.attention import PLACED
 from report.errors import ReportError
 from report.figures.parts import score_terms
-from report.figures.parts.heads import Head, MagnitudeRatio, largest
+from report.figures.parts.heads import Head, HeadFindings, MagnitudeRatio, largest
 from report.kinds.passage.data import PassageData, PassageModels
 from report.kinds.passage.predicted import PredictedFindings
 from report.kinds.prediction.data import of_passage
@@ -269,31 +269,8 @@ class OneHead:
         )
 
 
-class Findings(UpdateFindings):
+class Findings(UpdateFindings, HeadFindings):
     """Numbers of one article, computed from its datasets when they are asked for."""
-
-    def values(self, measure: str, source: str = "corpus") -> np.ndarray:
-        """A measure of every head, float [layer, head]; NaN for a head that it does not apply to.
-
-        measure: one of `data.measures`: those that ship and the publication's own, see "Measures"
-        source: "passage" or "corpus"
-        raises: ReportError for a measure that was not taken
-        """
-        table = self.data.measured(measure)
-        return table[measure][table["source"] == source].reshape(self.data.layers, self.data.heads)
-
-    def control(self, measure: str, source: str = "corpus") -> np.ndarray:
-        """The same of even attention over what is visible, float [layer, head]."""
-        return self._beside("even", measure, source)
-
-    def error(self, measure: str, source: str = "corpus") -> np.ndarray:
-        """Standard error of the mean over texts, float [layer, head]; NaN for a single text."""
-        return self._beside("error", measure, source)
-
-    def _beside(self, what, measure, source):
-        table = self.data.measured(measure)
-        values = table[f"{what}_{measure}"][table["source"] == source]
-        return values.reshape(self.data.layers, self.data.heads)
 
     def looking(self, current: int, target: int) -> int:
         """How many heads have a target as the top target of a current token; both are places in
@@ -325,14 +302,6 @@ class Findings(UpdateFindings):
         if not found:
             raise ReportError(f"no token of the passage is {text!r}; there are words in pieces.")
         return found
-
-    def value(self, measure: str, at: Head | OneHead, source: str = "corpus") -> float:
-        """A measure of one head; measure and source as of `values`."""
-        return float(self.values(measure, source)[at.layer, at.head])
-
-    def strongest(self, measure: str, source: str = "corpus") -> Head:
-        """The `Head` with the largest value of a measure."""
-        return largest(self.values(measure, source))
 
     @functools.cached_property
     def opening(self) -> Head:
@@ -371,18 +340,6 @@ class Findings(UpdateFindings):
     def choosing(self) -> list[str]:
         """The terms of a score that can choose between targets; [] if only scores are known."""
         return list(score_terms.choosing(self.data))
-
-    def count(self, measure: str, at_least: float, source: str = "corpus") -> int:
-        """How many heads reach a value."""
-        return int((self.values(measure, source) >= at_least).sum())
-
-    def layer_means(self, measure: str, source: str = "corpus") -> list[float]:
-        """Mean over the heads of every layer; NaN where a measure applies to none."""
-        values = self.values(measure, source)
-        known = ~np.isnan(values)
-        number = np.maximum(known.sum(1), 1)
-        means = np.where(known, values, 0).sum(1) / number
-        return np.where(known.any(1), means, np.nan).tolist()
 
     @functools.cached_property
     def largest_target_shares(self) -> dict[str, float]:

@@ -197,6 +197,7 @@ export class Chart {
   drawPicks() {
     this.kind.restore?.();
     this.map?.restore(this.figure.picks.part);
+    this.figure.finder?.show(this.figure.picks.found);
     if (!this.singles) return;
     const there = new Set(this.shown.datasets.points.map(({ head }) => head));
     const heads = headsOf(this.figure.picks.singled).filter((head) => there.has(head));

@@ -8,6 +8,30 @@ import { isTouch, point, unpoint } from "../reader/marks.js";
 export const param = (input) => input.dataset.param ?? input.name;
 export const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
 
+// A switch is a row of radio buttons, or a list where it has many choices. Of radio buttons only the
+// chosen one says where the switch stands.
+export const isChosen = (input) => input.type !== "radio" || input.checked;
+
+// The same as the page came, and the value that an input had then.
+export const wasChosen = (input) => input.type !== "radio" || input.defaultChecked;
+export function opening(input) {
+  if (input.type === "radio") return input.value;
+  if (input.type === "range") return Number(input.defaultValue);
+  return [...input.options].find((each) => each.defaultSelected).value;
+}
+export const moved = (input) =>
+  input.type === "radio" ? input.checked !== input.defaultChecked : valueOf(input) !== opening(input);
+
+// Whether an input can be set to a value: a slider to any whole number, a switch to those it has.
+export function offers(input, value) {
+  if (input.type === "range") return /^-?\d+$/.test(value);
+  return [...(input.options ?? [input])].some((each) => each.value === String(value));
+}
+
+// What a reader reads of the choice of a switch.
+export const wordsOf = (input) =>
+  (input.selectedOptions?.[0] ?? input.parentElement).textContent.trim();
+
 // What a reader reads of a slider's value. It may have a name.
 export function shownValue({ value, min, dataset }) {
   if (dataset.labels) return JSON.parse(dataset.labels)[value - min];

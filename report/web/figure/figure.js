@@ -7,22 +7,24 @@ import * as address from "../reader/address.js";
 import { pinsInAddress } from "../reader/marks.js";
 import { Chart, markHead } from "./chart.js";
 import {
-  openOnPhone, param, shownValue, showValue, valueOf, watchInputs, watchPointing, watchSettling,
+  isChosen, moved, offers, openOnPhone, opening, param, shownValue, showValue, valueOf, wasChosen,
+  watchInputs, watchPointing, watchSettling,
 } from "./controls.js";
+import { Finder } from "./find.js";
 import { fitSliders, freeSliders } from "./models.js";
 import { headName } from "../reader/words.js";
 import { tellSeen } from "./sentence.js";
 
 export const figures = new Map(); // <figure> element -> Figure, of this page
 
-const PICKS = ["cell", "singled", "part"]; // what can be chosen in charts
+const PICKS = ["cell", "singled", "part", "found"]; // what can be chosen in charts
 
 export class Figure {
   constructor(element) {
     this.element = element;
     this.page = element.dataset.page ?? location.href;
     this.datasets = new URL(withSlash(element.dataset.datasets), this.page);
-    this.inputs = [...element.querySelectorAll("input[name]")];
+    this.inputs = [...element.querySelectorAll("input[name], select[name]")];
     this.link = element.querySelector("input[data-link]");
     this.live = element.querySelector(".live-figure__live");
     this.controls = element.querySelector(".live-figure__controls");
@@ -38,19 +40,20 @@ export class Figure {
     watchInputs(this.inputs, (values) => this.set(values));
     watchSettling(element);
     watchPointing(this);
+    const finder = element.querySelector(".live-figure__find");
+    this.finder = finder && new Finder(this, finder);
     this.link?.addEventListener("change", () => linkAll(this));
   }
 
   get state() {
-    const chosen = this.inputs.filter((input) => input.type === "range" || input.checked);
+    const chosen = this.inputs.filter(isChosen);
     return Object.fromEntries(chosen.map((input) => [param(input), valueOf(input)]));
   }
 
   // The state in which the page came.
   get opening() {
-    const chosen = this.inputs.filter((input) => input.type === "range" || input.defaultChecked);
-    const value = (input) => (input.type === "range" ? Number(input.defaultValue) : input.value);
-    return Object.fromEntries(chosen.map((input) => [param(input), value(input)]));
+    const chosen = this.inputs.filter(wasChosen);
+    return Object.fromEntries(chosen.map((input) => [param(input), opening(input)]));
   }
 
   // Whether it shows anything else than as the page came.
@@ -82,11 +85,8 @@ export class Figure {
     return address.shared(this.fragment());
   }
 
-  // Whether an input can be set to a value: a slider to any whole number, a switch to those it has.
   offers(name, value) {
-    const fits = (input) =>
-      input.type === "range" ? /^-?\d+$/.test(value) : input.value === String(value);
-    return this.inputs.some((input) => param(input) === name && fits(input));
+    return this.inputs.some((input) => param(input) === name && offers(input, value));
   }
 
   // Values out of reach are clamped, unknown ones dropped.
@@ -97,8 +97,8 @@ export class Figure {
     for (const input of this.inputs) {
       const value = values[param(input)];
       if (value === undefined || !this.offers(param(input), value)) continue;
-      if (input.type === "range") input.value = value;
-      else input.checked = input.value === String(value);
+      if (input.type === "radio") input.checked = input.value === String(value);
+      else input.value = value;
       showValue(input);
     }
     const changed = this.fragment() !== before;
@@ -234,7 +234,7 @@ export class Figure {
   }
 
   enable(yes) {
-    this.element.querySelectorAll("input, fieldset").forEach((each) => (each.disabled = !yes));
+    this.element.querySelectorAll("input, select, fieldset").forEach((each) => (each.disabled = !yes));
   }
 
   // Before the first success the still picture simply stays; later the outdated chart is dimmed.
@@ -263,9 +263,6 @@ export class Figure {
     if (this.live) this.live.textContent = text;
   }
 }
-
-const moved = (input) =>
-  input.type === "range" ? input.value !== input.defaultValue : input.checked !== input.defaultChecked;
 
 const withSlash = (path) => (path.endsWith("/") ? path : `${path}/`);
 

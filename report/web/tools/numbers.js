@@ -6,6 +6,7 @@
 // An attention map is drawn as a picture, so its table has the cells of that.
 
 import { wholeOf } from "../data/raster.js";
+import { isChosen, wordsOf } from "../figure/controls.js";
 
 const HOLDS = {
   "=": (value, other) => value === other,
@@ -76,9 +77,9 @@ export function columnTitle(field, names = {}) {
 export function chosen(figure) {
   return seen(figure).map((input) => {
     const range = input.type === "range";
-    const place = range ? input.parentElement : input.closest("fieldset");
+    const place = input.type === "radio" ? input.closest("fieldset") : input.parentElement;
     const label = place.querySelector("span, legend").textContent.trim();
-    if (!range) return `${label}: ${input.parentElement.textContent.trim()}`;
+    if (!range) return `${label}: ${wordsOf(input)}`;
     return `${label} ${place.querySelector("output").textContent.trim()}`;
   });
 }
@@ -92,5 +93,5 @@ export const chosenShort = (figure) =>
 
 const seen = (figure) =>
   figure.inputs.filter((input) =>
-    input.type === "range" ? !input.parentElement.hidden : input.checked,
+    input.type === "range" ? !input.parentElement.hidden : isChosen(input),
   );

@@ -1,0 +1,71 @@
+"""The tables of heads of a model: one a measure, over some texts each."""
+
+import functools
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from report.datasets.damaged import damaged
+from report.datasets.formats import columnar, head_statistics
+from report.datasets.read.model import ModelData
+from report.measures import named
+
+
+class MeasuredHeads(ModelData):
+    """Datasets with a table of heads for each measure."""
+
+    sources: ClassVar[Mapping[str, str]]
+    """What a row of a table may be measured on -> the same in words."""
+
+    @functools.cached_property
+    def measures(self) -> list[str]:
+        """Names of the measures of heads that were taken, sorted; see `report.measures`."""
+        before, after = head_statistics.FILE.split("{}")
+        names = [name for name in self.manifest["files"] if name.startswith(before)]
+        return sorted(name.removeprefix(before).removesuffix(after) for name in names)
+
+    def measured(self, measure: str) -> dict[str, np.ndarray]:
+        """A measure of all heads: column -> array [source x layer x head].
+
+        Its columns are source, layer, head, the measure, and rank_, error_, spread_ and even_ with
+        its name: place in the layer, standard error and standard deviation over texts, and what
+        even attention would give.
+        raises: ReportError for a measure that was not taken, or a damaged dataset
+        """
+        return self._measured(named(measure, self.measures))
+
+    @functools.cached_property
+    def _measured(self):
+        return functools.cache(self._read_measure)
+
+    def _read_measure(self, measure):
+        name = head_statistics.FILE.format(measure)
+        heads = columnar.decode(self._read(name)).get("heads", {})
+        wanted = {"source", "layer", "head", measure, f"rank_{measure}"}
+        if missing := sorted(wanted - heads.keys()):
+            raise damaged(f"{self.path / name}: has no column {missing[0]!r}")
+        return heads
+
+    def of_heads(self, column: str, measure: str, source: str) -> np.ndarray:
+        """A column of a measure's table over one of `sources`: float [layer, head]."""
+        return self._of_heads(column, named(measure, self.measures), source)
+
+    @functools.cached_property
+    def _of_heads(self):
+        def of_heads(column, measure, source):
+            table = self._measured(measure)
+            values = table[column][table["source"] == source].reshape(self.layers, self.heads)
+            values.setflags(write=False)  # all who ask get the same
+            return values
+
+        return functools.cache(of_heads)
+
+    @functools.cached_property
+    def head_statistics(self) -> dict[str, np.ndarray]:
+        """All measures in one table: column -> array [source x layer x head]."""
+        return {
+            name: values
+            for measure in self.measures
+            for name, values in self.measured(measure).items()
+        }

@@ -1,0 +1,249 @@
+"""All heads by any two measures at once, over many texts or over their control."""
+
+import json
+import re
+
+import altair
+import numpy as np
+
+from report.figures.parts import choices, marking, over_models, theme
+from report.figures.parts.choices import Switch
+from report.figures.parts.figure import Rows
+from report.figures.parts.heads import HeadFindings, head_label
+from report.figures.parts.layers import layered
+from report.kinds.atlas import beside
+from report.kinds.atlas.data import AtlasData
+from report.text import number
+
+ASPECT, PHONE_ASPECT = 1.5, 0.95
+
+OPENS = {"up": ("induction", "prefix_matching"), "across": ("to_previous_token",)}
+"""Control -> measures that it opens at, the first that was taken."""
+
+NAMED = 3
+"""Heads with the highest values of a measure that are named."""
+
+DIGITS = 5
+"""Significant digits of a number."""
+
+
+def title(data: AtlasData) -> str:
+    return "Heads by two measures"
+
+
+def caption(data: AtlasData) -> str:
+    return (
+        "A point is a head, coloured by its layer. Each axis is a measure of your choice; the "
+        f"{NAMED} heads with most of each are named.\nThe control is what a measure is compared "
+        f"with. Of attention it is {beside.SHUFFLED}: what a head does there too comes of single "
+        "tokens and their places, and not of what the text says. "
+        + " ".join(
+            f"Of “{data.words[name].title}” it is {control}."
+            for name, control in beside.CONTROLS.items()
+            if name in data.words
+        )
+    )
+
+
+def use(data: AtlasData) -> str:
+    return (
+        "Choose two measures. Point at a head: a line leads to where it stands on the control. "
+        "Click on it, and figures of one head show it."
+    )
+
+
+def finds(data: AtlasData) -> list[dict]:
+    """Measures in the order in which words are taken for them."""
+    names = sorted(data.words, key=lambda name: (*beside.ALSO, name).index(name))
+    return [
+        {
+            "name": name,
+            "title": data.words[name].title,
+            "also": beside.ALSO.get(name, ""),
+            "percent": "%" in data.words[name].number,
+            "number": int(re.sub(r"\D", "", data.words[name].number) or 2),
+        }
+        for name in names
+    ]
+
+
+def controls(data: AtlasData) -> list[Switch]:
+    options = {name: words.title for name, words in data.words.items()}
+    found = []
+    for param, label in (("across", "To the right"), ("up", "Upwards")):
+        opens = [*(name for name in OPENS[param] if name in options), *options]
+        found.append(Switch(param, label, options, opens[0]))
+    return [*found, Switch("source", "Measured on", data.sources, "corpus", seldom=True)]
+
+
+def chart(data: AtlasData, **state: str) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    table = _table(data)
+    heads = table.transform_filter("isValid(datum.x) && isValid(datum.y)")
+    x, y = (_axis(data, *axis) for axis in ((altair.X, "x", "across"), (altair.Y, "y", "up")))
+    colour = altair.Color("layer:Q", legend=_legend(data)).scale(
+        domain=[0, max(1, data.layers - 1)], **theme.ramp(theme.RANK_RAMP)
+    )
+    points = heads.mark_circle(
+        size=altair.ExprRef("width > 500 ? 64 : 40"),
+        opacity=altair.ExprRef("length(found) && indexof(found, datum.named) < 0 ? 0.12 : 0.9"),
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=0.8,
+        aria=False,
+    ).encode(x=x, y=y, color=colour, tooltip=[altair.Tooltip("told:N", title="title")])
+    here = "datum.layer === marked_layer && datum.head === marked_head"
+    marked = heads.transform_filter(marking.either(here))
+    to_control = marked.transform_filter("isValid(datum.cx) && isValid(datum.cy)")
+    tail = to_control.mark_rule(strokeDash=[3, 2], strokeWidth=1.4, aria=False)
+    end = to_control.mark_point(shape="cross", size=50, strokeWidth=2, aria=False)
+    ends = {"x": altair.X("cx:Q"), "y": altair.Y("cy:Q")}
+    return theme.frame(
+        layered(
+            points,
+            tail.encode(x=altair.X("x:Q"), y=altair.Y("y:Q"), x2="cx:Q", y2="cy:Q"),
+            end.encode(**ends, color=altair.value(altair.ExprRef("ink"))),
+            *_names(heads),
+            marking.ring(heads, here, 170, 1.8).encode(x=altair.X("x:Q"), y=altair.Y("y:Q")),
+            theme.y_title(choices.chosen("up", _axes(data))),
+            _x_title(choices.chosen("across", _axes(data))),
+        ),
+        theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
+        description=f"{title(data)}: a scatter plot, a point a head",
+        controls=at,
+        params=[
+            *(altair.param(name=control.param, value=control.value) for control in at),
+            altair.param(name="found", value=[]),
+            *marking.marked("layer", "head"),
+        ],
+    )
+
+
+def _table(data):
+    """The rows with the place of a head, that of its control, and what is told of it."""
+    numbers, titles = (
+        json.dumps({name: getattr(words, what) for name, words in data.words.items()})
+        for what in ("number", "title")
+    )
+    table = altair.Chart(altair.NamedData("rows"))
+    for axis, param in (("x", "across"), ("y", "up")):
+        table = table.transform_calculate(
+            **{
+                axis: f"source === 'control' ? datum['control_' + {param}] : datum[{param}]",
+                f"c{axis}": f"datum['control_' + {param}]",
+                f"said_{axis}": (
+                    f"{titles}[{param}] + ' ' + format(datum[{param}], {numbers}[{param}]) + "
+                    f"(isValid(datum['control_' + {param}]) ? ' (control ' + "
+                    f"format(datum['control_' + {param}], {numbers}[{param}]) + ')' : '')"
+                ),
+            }
+        )
+    told = "datum.named + ': ' + datum.said_x + '; ' + datum.said_y"
+    return table.transform_calculate(told=told)
+
+
+def _axis(data, channel, field, param):
+    formats = {name: ".0%" if "%" in words.number else ".3~g" for name, words in data.words.items()}
+    ticks = theme.ticks_across() if param == "across" else 6
+    return channel(f"{field}:Q", title=None).axis(
+        labelExpr=f"format(datum.value, {json.dumps(formats)}[{param}])", tickCount=ticks
+    )
+
+
+def _axes(data):
+    return {name: words.axis for name, words in data.words.items()}
+
+
+def _x_title(expression):
+    style = {"align": "center", "baseline": "top", "fontWeight": 500, "aria": False}
+    return theme.written(expression, "width / 2", "height + 24", **style)
+
+
+def _legend(data):
+    if data.layers == 1:
+        return None
+    last = data.layers - 1
+    return altair.Legend(
+        title="layer",
+        orient="top",
+        titleOrient="left",
+        gradientLength=140,
+        gradientThickness=10,
+        gradientOpacity=1,
+        values=[0, last // 2, last] if last > 1 else [0, last],
+        format="d",
+        offset=theme.ABOVE,
+    )
+
+
+def _names(heads):
+    """The names of the heads with most of either."""
+    named = heads
+    for field in "xy":
+        last_first = [altair.SortField(field, order="descending")]
+        named = named.transform_window(**{f"place_{field}": "row_number()"}, sort=last_first)
+    named = named.transform_filter(f"datum.place_x <= {NAMED} || datum.place_y <= {NAMED}")
+    named = named.transform_window(
+        above_x="lag(x)", above_y="lag(y)", sort=[altair.SortField("y", order="descending")]
+    )
+    near = " && ".join(
+        f"abs(scale('{field}', datum.above_{field}) - scale('{field}', datum.{field})) < {most}"
+        for field, most in (("x", 46), ("y", 12))
+    )
+    place = {"x": altair.X("x:Q"), "y": altair.Y("y:Q"), "text": altair.Text("named:N")}
+    late = "scale('x', datum.x) > 0.85 * width"
+    style = {
+        "align": altair.ExprRef(f"{late} ? 'right' : 'left'"),
+        "dx": altair.ExprRef(f"{late} ? -8 : 8"),
+        "baseline": "middle",
+        "fontSize": theme.TICK,
+        "fontWeight": 600,
+        # one that would lie on the name above is left out
+        "opacity": altair.ExprRef(f"isValid(datum.above_y) && {near} ? 0 : 1"),
+    }
+    return [mark.encode(**place) for mark in theme.halo(named.mark_text, **style)]
+
+
+def rows(data: AtlasData, **state: str) -> dict[str, Rows]:
+    choices.at_state(controls(data), state)
+    of = HeadFindings(data)
+    columns = {}
+    for name in data.words:
+        columns |= {name: of.values(name), f"control_{name}": of.values(name, "control")}
+        columns |= {f"error_{name}": of.error(name)}
+    return {
+        "rows": [
+            {"layer": layer, "head": head, "named": head_label(layer, head)}
+            | {name: _rounded(values[layer, head]) for name, values in columns.items()}
+            for layer, head in np.ndindex(data.layers, data.heads)
+        ]
+    }
+
+
+def _rounded(value):
+    return None if np.isnan(value) else float(f"{value:.{DIGITS}g}")
+
+
+def seen(data: AtlasData, **state: str) -> str:
+    """Who has most of either, and how both go together."""
+    at, of = choices.values(controls(data), state), HeadFindings(data)
+    said = []
+    for param in ("across", "up"):
+        words, values = data.words[at[param]], of.values(at[param], at["source"])
+        if not np.isnan(values).all():
+            top = of.strongest(at[param], at["source"])
+            said.append(f"{top.label} is highest in “{words.title}”, {words.as_text(top.value)}.")
+    pairs = np.stack([of.values(at[param], at["source"]).ravel() for param in ("across", "up")])
+    pairs = pairs[:, ~np.isnan(pairs).any(0)]
+    if pairs.shape[1] > 2 and (np.ptp(pairs, axis=1) > 0).all():
+        joint = number(float(np.corrcoef(pairs)[0, 1]))
+        said.append(f"Over {pairs.shape[1]} heads the two correlate by {joint}.")
+    return " ".join(said)
+
+
+def alt(data: AtlasData, **state: str) -> str:
+    at = choices.values(controls(data), state)
+    across, up = (data.words[at[param]].axis for param in ("across", "up"))
+    return (
+        f"{data.layers * data.heads} points, a head each, over {data.sources[at['source']]}: "
+        f"{across} to the right, {up} upwards. {seen(data, **state)}"
+    )

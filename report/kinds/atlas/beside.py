@@ -1,0 +1,77 @@
+"""What is told of heads in an atlas besides the measures of `report.measures`."""
+
+from dataclasses import dataclass
+
+from report.measures import Measure
+
+
+@dataclass(frozen=True)
+class Number(Measure):
+    """A number of heads that no function of attention gives."""
+
+    in_unit: str = "0 to 1"
+
+    @property
+    def unit(self) -> str:
+        """The unit of values, in words."""
+        return self.in_unit
+
+
+INDUCTION = Number(
+    "induction",
+    "Mean probability on the token that came after the earlier occurrence of the current one, in "
+    "random tokens said twice.",
+    None,
+    title="Induction on random tokens",
+    axis="mean probability on what came next, random tokens",
+    number=".1%",
+)
+DIRECT = Number(
+    "direct",
+    "Mean direct effect on the logit of the next token, less that on the mean of all logits.",
+    None,
+    title="Direct effect on the next token",
+    axis="direct effect on the next token (logits)",
+    number="+.3f",
+    range=(-1e9, None),
+    in_unit="logits",
+)
+LOST = Number(
+    "lost",
+    "Mean rise of the loss when what a head hands on is replaced by its mean over texts.",
+    None,
+    title="Lost without the head",
+    axis="lost without the head (nats a token)",
+    number="+.3f",
+    range=(-1e9, None),
+    in_unit="nats a token",
+)
+
+NUMBERS = {each.name: each for each in (INDUCTION, DIRECT, LOST)}
+"""Name -> number."""
+
+CONTROLS = {
+    INDUCTION.name: "the same places after other random tokens",
+    DIRECT.name: "the mean of the other heads of its layer",
+    LOST.name: "the mean of the other heads of its layer",
+}
+"""Name -> what the control is; of a measure of attention it is `SHUFFLED`."""
+
+SHUFFLED = "the same tokens, shuffled"
+
+ALSO = {
+    "to_previous_token": "previous last preceding one back",
+    "induction": "repeat copy",
+    "prefix_matching": "induction natural",
+    "to_first_token": "beginning start sink bos",
+    "to_itself": "self own current",
+    "to_same_token": "duplicate again earlier",
+    "to_punctuation": "comma stop delimiter",
+    "to_line_end": "newline break delimiter",
+    "entropy": "broad diffuse",
+    "distance": "far long range",
+    "distance_spread": "variance",
+    "lost": "matter important ablation loss cause",
+    "direct": "logit writes",
+}
+"""Measure -> other words for it; of several that a word may mean, the first here is taken."""

@@ -1,0 +1,63 @@
+"""What an atlas of heads may say: which heads do something, how surely, and whether it matters."""
+
+import numpy as np
+
+from report.figures.parts.heads import Head, HeadFindings, largest
+from report.kinds.atlas.beside import DIRECT, LOST
+from report.kinds.atlas.data import AtlasData, AtlasModels
+
+
+def context(data: AtlasData | AtlasModels) -> dict:
+    """What templates of atlases use: `find`, of the first model, and `each`, of all of them."""
+    each = [Findings(one) for one in data.models]
+    return {"find": each[0], "each": each}
+
+
+class Findings(HeadFindings):
+    """Numbers of one model's atlas; its sources are "corpus" and "control"."""
+
+    def head(self, layer: int, head: int) -> Head:
+        """A head by its place, without a number."""
+        return Head(layer, head, np.nan)
+
+    def sorted(self, measure: str) -> list[Head]:
+        """All heads, the highest value first."""
+        values = self.values(measure)
+        heads = [Head(layer, head, float(v)) for (layer, head), v in np.ndenumerate(values)]
+        return sorted(heads, key=lambda one: -np.nan_to_num(one.value, nan=-np.inf))
+
+    def rank(self, measure: str, at: Head) -> int:
+        """The place of a head among all heads, 1 for the highest value."""
+        values = self.values(measure)
+        return int((values > values[at.layer, at.head]).sum()) + 1
+
+    def keeps(self, measure: str, at: Head) -> float:
+        """What is left of a head's value on the control, as a share of it."""
+        return self.value(measure, at, "control") / self.value(measure, at)
+
+    def falls_most(self, measure: str) -> Head:
+        """The `Head` whose value falls most on the control, with that fall."""
+        return largest(self.values(measure) - self.values(measure, "control"))
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether effects on next tokens were measured."""
+        return LOST.name in self.data.measures and DIRECT.name in self.data.measures
+
+    def correlation(self, first: str, second: str) -> float:
+        """Rank correlation of two measures over all heads, from -1 to 1; ties by their mean rank.
+
+        source: Spearman 1904
+        """
+        pairs = np.stack([self.values(each).ravel() for each in (first, second)])
+        pairs = pairs[:, ~np.isnan(pairs).any(0)]
+        return float(np.corrcoef([_ranks(values) for values in pairs])[0, 1])
+
+
+def _ranks(values):
+    _, place, number = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(number) - (number - 1) / 2)[place]
+
+
+NAMES = {"data": AtlasData, "find": Findings, "each": list}
+"""Name in templates -> class of what it stands for."""

@@ -1,0 +1,316 @@
+"""Atlases: every measure of every head over many texts, beside the same texts shuffled; induction
+on random tokens; and what each head does to the next token, and what is lost without it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from report import measures
+from report.datasets.formats import head_statistics
+from report.datasets.write.folder import Folder, Step
+from report.errors import ReportError
+from report.inputs import corpora
+from report.inputs.passages import FOLDER
+from report.inputs.specs import CorpusSpec
+from report.kinds.atlas.beside import DIRECT, INDUCTION, LOST
+from report.measures import Measure, OwnMeasure, known, own_measures
+from report.measuring.forecast import needs, reads, writes
+from report.measuring.kind import Announce, Progress
+
+if TYPE_CHECKING:
+    from report.measurements.head_statistics import HeadStatistics
+    from report.measurements.tally import Tally
+    from report.measuring.kind import Piece
+    from report.models.load.load import LoadedModel
+    from report.study.front_matter import FrontMatter
+
+NOT_IN_SUMS = ("corpus", "effects")
+"""Parts of the key that may change while the sums over texts stay right."""
+
+SHUFFLED = "shuffled/"
+"""Begins the name of a measure's sums over the shuffled texts."""
+
+MANY_KINDS = CorpusSpec(file=str(FOLDER.parent / "texts" / "many-kinds.jsonl"), title="many kinds")
+"""The texts of an article that names none: stories, letters, dialogue, code, tables and lists, in
+ten languages, written for this project."""
+
+LONGEST = 512
+"""Tokens of a text that effects are measured on, at most: ablations grow with their square."""
+
+COLUMNS = 8
+"""Of the table of a measure; about so many bytes a number."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is read."""
+
+    corpus: corpora.Corpus
+    effects: int
+    """Of how many texts effects are measured."""
+    measures: Sequence[OwnMeasure] = ()
+    """Of the publication's own."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """A number of every head, as a table of heads has it; all float64 [layer, head]."""
+
+    values: np.ndarray
+    errors: np.ndarray
+    """Standard errors over texts or sequences; NaN where there is one only."""
+    number: int
+    """Of the texts or sequences."""
+
+    def mean(self, name: str) -> np.ndarray:
+        """The values."""
+        return self.values
+
+    def error(self, name: str) -> np.ndarray:
+        """Their standard errors."""
+        return self.errors
+
+    def spread(self, name: str) -> np.ndarray:
+        """The standard deviation over texts."""
+        return self.errors * self.number**0.5
+
+    def even(self, name: str) -> np.ndarray:
+        """Unknown: it is no measure of attention alone."""
+        return np.full(self.values.shape, np.nan)
+
+
+Beside = dict[Measure, dict[str, Means]]
+"""Measure -> "corpus" and "control" -> its numbers."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What `write` turns into files."""
+
+    texts: HeadStatistics
+    shuffled: HeadStatistics
+    beside: Beside
+    measures: Sequence[OwnMeasure] = ()
+
+
+def inputs(wanted: FrontMatter) -> Inputs:
+    """The texts; nothing is read yet."""
+    texts = corpora.specified(wanted.corpus or MANY_KINDS)
+    return Inputs(texts, wanted.effects, own_measures(wanted.measures or ()))
+
+
+def parts(inputs: Inputs, before: dict | None = None) -> dict:
+    """What the datasets depend on; a corpus that is not on this machine counts as unchanged."""
+    try:
+        texts = inputs.corpus.sha256
+    except ReportError:
+        if before is None:
+            raise
+        texts = before["corpus"]
+    own = measures.parts(inputs.measures, before)
+    return {"corpus": texts, "effects": inputs.effects, **own}
+
+
+def words(inputs: Inputs) -> list[str]:
+    """The options of a command that names the same texts."""
+    allowed = inputs.corpus.origin and inputs.corpus.allow_local
+    return ["--allow-local"] if allowed else []
+
+
+def measure_batch(
+    loaded: LoadedModel, inputs: Inputs, piece: Piece, progress: Progress, announce: Announce
+) -> tuple[tuple[Beside, dict] | None, Tally]:
+    """Run a model over the texts of a piece, and over the same shuffled; and over random tokens and
+    the texts for effects, if what is measured once a model is a part of it.
+
+    raises: ReportError if a text for effects cannot be read
+    """
+    from report.measurements.tally import Tally
+    from report.models.attention import self_check
+    from report.models.load.memory import enough_memory
+    from report.models.measure.passage import measure_batch as measure_texts
+    from report.models.text.tokens import encode_texts
+
+    encoded = encode_texts(loaded, [text for _, text in piece.texts])
+    index = [index for index, _ in piece.texts]
+    places, ids = list(encoded.token_ids), list(encoded.token_ids.values())
+    taken = [*known(inputs.measures).values()]
+    chosen = _for_effects(loaded, inputs) if piece.per_model else []
+    if piece.per_model:
+        loaded.announce_bytes([*chain.from_iterable(ids)], announce)
+        announce(_reads(loaded, inputs, ids, chosen))
+        shape = loaded.measured_layers * loaded.structure[0].heads
+        announce(writes(loaded.identity["name"], shape * 2 * COLUMNS * 6 * (len(taken) + 3)))
+    longest, failed = max(map(len, [*ids, *chosen, []])), {}
+    both = [ids, [_shuffled(loaded, text) for text in ids]]
+    total, statistics = len(ids) + piece.per_model, []
+    progress("Measuring", 0, total)
+    with enough_memory(f"measuring {longest} tokens"):
+        self_check.checked(loaded)
+        for done, texts in zip((0, len(ids)), both, strict=True):
+            step = lambda n, _, done=done: progress("Measuring", (done + n) // 2, total)  # noqa: E731
+            options = {"progress": step, "failed": failed, "measures": taken}
+            statistics.append(measure_texts(loaded, texts, **options)[1])
+        step = lambda what: progress(what, len(ids), total)  # noqa: E731
+        own = _once(loaded, chosen, inputs.effects, step) if piece.per_model else None
+    whole, shuffled = statistics
+    sums = whole.sums | {f"{SHUFFLED}{name}": each for name, each in shuffled.sums.items()}
+    why = {index[places[place]]: reason for place, reason in failed.items()}
+    why |= {index[place]: reason for place, reason in encoded.failed.items()}
+    tokens = sum(len(text) for place, text in enumerate(ids) if place not in failed)
+    return own, Tally(replace(whole, sums=sums), tokens, encoded.left_out, why)
+
+
+def _for_effects(loaded, inputs):
+    """Token ids of the texts for effects: every n-th of the corpus that is short enough."""
+    from report.models.text.tokens import encode_texts
+
+    if not inputs.effects:
+        return []
+    apart = max(1, len(inputs.corpus) // inputs.effects)
+    texts = [text for place, (_, text) in enumerate(inputs.corpus) if place % apart == 0]
+    encoded = encode_texts(loaded, texts).token_ids.values()
+    return [ids for ids in encoded if len(ids) <= LONGEST][: inputs.effects]
+
+
+def _reads(loaded, inputs, ids, chosen):
+    """What will be read, by the texts of the first piece."""
+    from report.models.measure.repetition import SEQUENCES, span
+
+    number = len(inputs.corpus)
+    tokens = round(2 * sum(map(len, ids)) * number / max(1, len(ids)))
+    random = 2 * SEQUENCES, 2 * SEQUENCES * (1 + 2 * span(loaded))
+    heads = loaded.measured_layers * loaded.structure[0].heads
+    what = f"{number:,} texts, the same shuffled, and {2 * SEQUENCES} sequences of random tokens"
+    if chosen:
+        what += f"; and {len(chosen)} of the texts again without each head"
+    passes = 2 * number + random[0] + (1 + heads) * len(chosen)
+    tokens += random[1] + (1 + heads) * sum(map(len, chosen))
+    said = reads(loaded.identity["name"], what, tokens, passes, len(ids) < number)
+    return said + needs(loaded, tokens, logits=max(map(len, chosen), default=0))
+
+
+def _shuffled(loaded, token_ids):
+    """The tokens of a text in another order, the same on every machine; special ones stay."""
+    special = {*(loaded.tokenizer.all_special_ids if loaded.tokenizer else ())}
+    free = [place for place, token in enumerate(token_ids) if token not in special]
+    text = repr(list(token_ids))
+    order = sorted(free, key=lambda place: hashlib.sha256(f"{place} {text}".encode()).digest())
+    found = list(token_ids)
+    for place, source in zip(free, order, strict=True):
+        found[place] = token_ids[source]
+    return found
+
+
+def _once(loaded, chosen, wanted, step):
+    """What is measured once a model: numbers of heads, and the manifest's atlas.
+
+    step: called with what is being done
+    """
+    from report.models.measure.repetition import repetition
+
+    step("Measuring random tokens")
+    repeated = repetition(loaded)
+    number = repeated.sequences
+    of_all = {
+        source: Means(values.mean(0), values.std(0, ddof=1) / number**0.5, number)
+        for source, values in (("corpus", repeated.induction), ("control", repeated.unrepeated))
+    }
+    found, texts, reason = {INDUCTION: of_all}, None, ""
+    if chosen:
+        try:
+            found |= _effects(loaded, chosen, step)
+            texts = {"texts": len(chosen), "tokens": sum(map(len, chosen))}
+        except ReportError as error:
+            reason = str(error)
+    elif wanted:
+        reason = f"no text has at most {LONGEST} tokens of this model"
+    about = {"sequences": number, "length": repeated.length, "effects": texts, "reason": reason}
+    return found, about
+
+
+def _effects(loaded, texts, step):
+    """Direct effects on next tokens, and losses without each head, over some texts."""
+    from report.effects.ablation import ablation
+    from report.effects.asked import MEAN, Asked
+    from report.effects.direct import direct_effects
+    from report.effects.replacing import means
+
+    replacement = means(loaded, texts)
+    direct, lost = [], []
+    for number, ids in enumerate(texts, 1):
+        step(f"Measuring without each head, text {number} of {len(texts)}")
+        asked = [Asked(place, token, MEAN) for place, token in enumerate(ids[1:])]
+        direct.append(direct_effects(loaded, ids, asked).heads.sum(0))
+        without = ablation(loaded, ids, replacement=replacement, loss=True)
+        lost.append(without.log_probability_drop.sum(-1))
+    rows = np.array([len(ids) - 1 for ids in texts], float)
+    pairs = ((DIRECT, direct), (LOST, lost))
+    return {measure: _beside_its_layer(rows, np.stack(sums)) for measure, sums in pairs}
+
+
+def _beside_its_layer(rows, sums):
+    """The mean of every head, and that of the other heads of its layer.
+
+    rows: [texts], tokens; sums: [texts, layers, heads], of a number of each token
+    source: the standard error is that of a ratio of means, Cochran 1977, 6.4
+    """
+    texts, _, heads = sums.shape
+    mean = sums.sum(0) / rows.sum()
+    off = ((sums - rows[:, None, None] * mean) ** 2).sum(0)
+    error = np.sqrt(off * texts / (texts - 1)) / rows.sum() if texts > 1 else mean * np.nan
+    others = mean * np.nan
+    if heads > 1:
+        others = (mean.sum(1, keepdims=True) - mean) / (heads - 1)
+    return {
+        "corpus": Means(mean, error, texts),
+        "control": Means(others, mean * np.nan, texts),
+    }
+
+
+def tally_of(dataset: dict) -> Tally:
+    """The sums over the texts of a finished batch, as they were kept."""
+    from report.measurements.tally import Tally
+
+    return Tally.of_json(dataset)
+
+
+def joined(inputs: Inputs, own: tuple[Beside, dict], tally: Tally) -> tuple[Measured, dict]:
+    """What was measured once a model and on all texts, put together.
+
+    returns: what was measured, and the manifest's corpus and atlas
+    raises: ReportError if no text was measured
+    """
+    statistics = tally.statistics
+    if not statistics.texts:
+        raise ReportError(
+            "every text of the corpus is longer than the model takes, or has fewer than 2 tokens; "
+            "an atlas needs others, or a model with a larger context"
+        )
+    of_both: list[dict] = [{}, {}]
+    for name, sums in statistics.sums.items():
+        of_both[name.startswith(SHUFFLED)][name.removeprefix(SHUFFLED)] = sums
+    texts, shuffled = (replace(statistics, sums=sums) for sums in of_both)
+    beside, about = own
+    titled = {"title": inputs.corpus.title} if inputs.corpus.title else {}
+    counts = {"texts": tally.texts, "tokens": tally.tokens, "left_out": tally.left_out}
+    measured = Measured(texts, shuffled, beside, inputs.measures)
+    return measured, {"corpus": titled | counts, "atlas": about}
+
+
+def write(files: Folder, measured: Measured, progress: Step) -> None:
+    """Write a table of heads for each measure that applies."""
+    of_texts = {"corpus": measured.texts, "control": measured.shuffled}
+    tables = [(each, of_texts) for each in known(measured.measures).values()]
+    tables = [(each, of) for each, of in tables if head_statistics.applies(each, of)]
+    tables += measured.beside.items()
+    for place, (measure, sources) in enumerate(tables):
+        name = head_statistics.FILE.format(measure.name)
+        files.write(name, head_statistics.encode(measure, sources))
+        progress(place + 1, len(tables))

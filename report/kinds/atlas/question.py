@@ -1,0 +1,35 @@
+"""An article about what every head of a model does over many texts."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from report.kinds.question import Question
+
+
+class Keys(BaseModel):
+    """What an atlas of heads may say."""
+
+    atlas: bool = False
+    """Measure every head over the texts of `corpus`, over the same texts shuffled, and over random
+    tokens said twice, to find heads by what they do."""
+    effects: Annotated[int, Field(ge=0)] = 16
+    """Of how many of these texts, spread evenly, it is measured besides what each head does to the
+    next tokens, and what is lost without it; 0: of none. The model reads each of them again without
+    each head."""
+
+
+QUESTION = Question(
+    place=5,
+    called="an atlas of heads",
+    keys=Keys,
+    blamed="corpus",
+    borrowed=("corpus", "measures"),
+    implied=True,
+    not_for=("passage", "heads", "chat"),
+    changes={
+        "corpus": "the corpus changed",
+        "effects": "for how many texts effects are measured changed",
+        "measures": "the publication's own measures changed",
+    },
+)

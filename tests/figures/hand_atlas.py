@@ -1,0 +1,67 @@
+"""A small atlas of heads, made of numbers and not by a model, in the files that a real one has."""
+
+import numpy as np
+
+from report.datasets import store
+from report.datasets.formats import head_statistics
+from report.datasets.write.folder import Folder
+from report.kinds.atlas.beside import NUMBERS
+from report.kinds.atlas.data import opened
+from report.kinds.atlas.measure import Means
+from report.measures import shipped
+from tests.figures import hand_made
+
+LAYERS, HEADS, TEXTS = 3, 4, 9
+PREVIOUS, INDUCTION = (1, 2), (2, 1)
+"""Heads that do one thing: look at the token before, and find what came next."""
+TOLD = {
+    "to_previous_token": (PREVIOUS, 0.9, 0.88),
+    "prefix_matching": (INDUCTION, 0.6, 0.04),
+    "induction": (INDUCTION, 0.8, 0.02),
+    "direct": (INDUCTION, 0.5, 0.1),
+    "lost": (PREVIOUS, 0.25, -0.02),
+}
+"""Measure -> the head that has most, how much, and its control."""
+UNKNOWN = (0, 3)
+"""A head that `to_line_end` does not apply to."""
+
+
+def study(folder, without=()):
+    """`AtlasData`, written into `folder`; without: measures that were not taken."""
+    path = folder / "0123456789ab"
+    files = Folder(path)
+    for name, measure in (shipped() | NUMBERS).items():
+        if name not in without:
+            sources = {source: means(name, source) for source in ("corpus", "control")}
+            table = head_statistics.encode(measure, sources)
+            files.write(head_statistics.FILE.format(name), table)
+    manifest = hand_made.manifest(hand_made.KINDS["alibi_bias"])
+    kept = ("schema", "command", "seed", "date", "self_check", "versions")
+    model = {"name": "hand", "num_attention_heads": HEADS, "layers_measured": LAYERS}
+    manifest = {key: manifest[key] for key in kept} | {
+        "kind": "atlas",
+        "key": path.name,
+        "model": manifest["model"] | model,
+        "corpus": {"texts": TEXTS, "tokens": 480, "left_out": 0},
+        "atlas": {
+            "sequences": 8,
+            "length": 64,
+            "effects": {"texts": 4, "tokens": 200},
+            "reason": "",
+        },
+        "determined_by": {},
+        "files": files.files,
+    }
+    store.write(path / "manifest.json", store.sealed(manifest))
+    return opened([path])
+
+
+def means(name, source):
+    """`Means` of a measure over the texts or the control."""
+    head, most, control = TOLD.get(name, ((0, 0), 0.3, 0.2))
+    place = np.arange(LAYERS * HEADS).reshape(LAYERS, HEADS)
+    values = 0.01 * place + (0.001 if source == "control" else 0.002)
+    values[head] = most if source == "corpus" else control
+    if name == "to_line_end":
+        values[UNKNOWN] = np.nan
+    return Means(values, np.full(values.shape, 0.01), TEXTS)

@@ -1,0 +1,143 @@
+"""Heads by two measures, and the field that finds them by what they do."""
+
+import itertools
+
+import pytest
+
+from report.figures import heads_by_two
+from report.figures.parts.heads import HeadFindings, head_label
+from tests.figures import hand_atlas
+from tests.figures.live_page import OF_ATLASES, go_live, painted, until
+from tests.figures.tools import set_to
+
+NUMBER = OF_ATLASES.index("heads_by_two") + 1
+BOTH = {head_label(*hand_atlas.PREVIOUS), head_label(*hand_atlas.INDUCTION)}
+PREVIOUS, INDUCTION = (head_label(*head) for head in (hand_atlas.PREVIOUS, hand_atlas.INDUCTION))
+
+FOUND = {
+    "previous > 50 %": [PREVIOUS],
+    "previous > 50": [PREVIOUS],
+    "Previous > 0.5, entropy < 1": [PREVIOUS],
+    "previous > 50 % and induction > 50 %": [],
+    "induction >= 0.8": [INDUCTION],
+    "induction > 0.8": [],
+    "which heads attend to the token before? > 0.5": [PREVIOUS],
+    "L1H2": ["L1H2"],
+    "1.2": ["L1H2"],
+    "l1h2, previous < 0.5": [],
+    "line ends": ["L0H0", *(f"L{n // 4}H{n % 4}" for n in (11, 10, 9, 8, 7, 6, 5, 4, 2))],
+    "least line ends > 0": ["L0H1", "L0H2"],
+    "lost > 0.2": [PREVIOUS],
+    "to_previous_token > 0.5": [PREVIOUS],
+}
+"""Text -> the heads that are listed, the first ones where there are many."""
+
+
+@pytest.fixture(scope="module")
+def tab(desk, atlas_address):
+    desk.goto(atlas_address)
+    go_live(desk, NUMBER)
+    return desk
+
+
+def find(tab, text):
+    field = tab.locator(f"#fig-{NUMBER} input[type=search]")
+    field.fill(text)
+    painted(tab)
+    return tab.locator(f"#fig-{NUMBER} .live-figure__find")
+
+
+def listed(box):
+    """The heads of the table, whether one stands above it or several beside its rows."""
+    if not box.locator("table").is_visible():
+        return []
+    cells = box.locator("th").all_text_contents()
+    return [cell for cell in cells if cell.startswith("L") and "H" in cell]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("text", FOUND)
+def test_heads_are_found_by_what_they_do(tab, text):
+    found = listed(find(tab, text))
+    expected = FOUND[text]
+    assert found[: len(expected)] == expected
+    assert bool(found) == bool(expected)
+
+
+@pytest.mark.browser
+def test_what_is_found_stands_beside_its_control(tab):
+    box = find(tab, "induction > 0.5")
+    (row,) = [r for r in box.locator("tr").all() if "Induction on random" in r.text_content()]
+    assert row.locator("td").all_text_contents() == ["80.0 % ± 1.0 %", "2.0 %", "1"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("text", ["colour", "attention > 3", "entropy > 10 %", "> 0.5"])
+def test_what_is_not_understood_is_asked_back(tab, text):
+    box = find(tab, text)
+    assert box.locator("output").text_content().strip()
+    assert listed(box) == []
+    choices = box.locator("output button")
+    if choices.count():
+        choices.first.click()
+        painted(tab)
+        assert listed(box)
+
+
+@pytest.mark.browser
+def test_hostile_words_are_text(tab):
+    box = find(tab, "<img src=x onerror=alert(1)> > 1")
+    assert box.locator("img").count() == 0
+    assert "<img" in box.locator("output").text_content()
+
+
+@pytest.mark.browser
+def test_an_address_says_what_was_looked_for(tab):
+    find(tab, "previous > 50 %, entropy < 1")
+    until(tab, "location.hash.includes('found=')")
+    address = tab.url
+    find(tab, "")
+    tab.goto("about:blank")
+    tab.goto(address)
+    go_live(tab, NUMBER)
+    box = tab.locator(f"#fig-{NUMBER} .live-figure__find")
+    until(tab, f"document.querySelector('#fig-{NUMBER} .live-figure__find output').textContent")
+    assert listed(box) == [PREVIOUS]
+    find(tab, "")
+
+
+@pytest.mark.browser
+def test_lists_choose_both_measures(tab):
+    set_to(tab, NUMBER, across="entropy", up="lost")
+    assert tab.locator(f"#fig-{NUMBER} select[name=across]").input_value() == "entropy"
+    assert any("lost without the head" in text for text in tab.evaluate(TITLES))
+
+
+TITLES = f"""(async () => {{ const {{ figures }} = await import('/assets/figure/figure.js');
+    const [chart] = figures.get(document.getElementById('fig-{NUMBER}')).charts;
+    const texts = [];
+    const walk = (item) => {{ if (item.text) texts.push(String(item.text));
+        (item.items ?? []).forEach(walk); }};
+    walk(chart.view.scenegraph().root);
+    return texts; }})()"""
+
+
+def test_rows_are_the_numbers_of_the_datasets(atlas):
+    of = HeadFindings(atlas)
+    rows = heads_by_two.rows(atlas)["rows"]
+    assert len(rows) == atlas.layers * atlas.heads
+    for row, name in itertools.product(rows, atlas.measures):
+        at = row["layer"], row["head"]
+        for column, values in {
+            name: of.values(name),
+            f"control_{name}": of.values(name, "control"),
+            f"error_{name}": of.error(name),
+        }.items():
+            assert row[column] == pytest.approx(values[at], rel=1e-4, nan_ok=True) or (
+                row[column] is None and values[at] != values[at]
+            )
+
+
+def test_what_there_is_to_see_names_the_highest_heads(atlas):
+    seen = heads_by_two.seen(atlas, across="to_previous_token", up="induction")
+    assert set(seen.replace(".", "").split()) >= BOTH

@@ -1,0 +1,230 @@
+"""An atlas of heads from front matter to datasets, each number beside a plain way to it."""
+
+import json
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from report.datasets.read.study import open_study
+from report.effects.asked import MEAN, Asked
+from report.effects.direct import direct_effects
+from report.errors import ReportError
+from report.kinds.atlas import measure as kind
+from report.kinds.atlas.data import verify
+from report.kinds.atlas.findings import Findings
+from report.measures import shipped
+from report.measuring import run
+from report.models.load.load import load_model
+from report.models.measure import repetition as repetition_module
+from report.models.measure.passage import measure_corpus
+from report.models.measure.repetition import repetition
+from report.models.text.tokens import encode
+from report.project import project as project_in
+from report.study.study import read_study
+
+ARTICLE = """---
+title: Atlas
+date: 2026-01-02
+author: Ann
+summary: What it says.
+atlas: true
+effects: 3
+corpus: texts.txt
+cover: heads_by_two
+---
+{{ figure("heads_by_two") }}
+"""
+TEXTS = (
+    "The lamp on the hill was lit, and the lamp went out.",
+    "Nobody answered Ann.",
+    "Ann saw the lamp; Bo saw the lamp, too.",
+    "The window stood by the old lamp.",
+    "One, two, three, one, two, three, one.",
+    "Who lit it?",
+)
+
+
+@pytest.fixture(autouse=True)
+def few_sequences(monkeypatch):
+    monkeypatch.setattr(repetition_module, "SEQUENCES", 2)
+
+
+@pytest.fixture
+def root(tmp_path):
+    article = tmp_path / "templates" / "articles" / "small.md.j2"
+    article.parent.mkdir(parents=True)
+    article.write_text(ARTICLE)
+    (tmp_path / "mkdocs.yml").write_text("site_name: Small\n")
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    return tmp_path
+
+
+@pytest.fixture
+def measured(root, falcon_folder, monkeypatch):
+    """A function that measures the article: the folder of its datasets."""
+    monkeypatch.chdir(root)
+
+    def measured(force=False, **keys):
+        options = {"model": str(falcon_folder)} | keys
+        study = read_study(root / "templates" / "articles" / "small.md.j2", **options)
+        [found] = run.datasets(study, project_in(root), lambda *_: None, force=force)
+        return found.folder
+
+    return measured
+
+
+def test_every_number_is_what_a_plain_way_gives(measured, falcon_folder):
+    data = open_study([measured()])
+    verify(data)
+    of, loaded = Findings(data), load_model(falcon_folder)
+    ids = [encode(loaded, text) for text in TEXTS]
+    for source, texts in (
+        ("corpus", ids),
+        ("control", [kind._shuffled(loaded, text) for text in ids]),
+    ):
+        plain = measure_corpus(loaded, texts)
+        for name in shipped():
+            if name in data.measures:
+                np.testing.assert_allclose(of.values(name, source), plain.mean(name), atol=6e-5)
+    repeated = repetition(loaded)
+    np.testing.assert_allclose(of.values("induction"), repeated.induction.mean(0), atol=6e-5)
+    control = of.values("induction", "control")
+    np.testing.assert_allclose(control, repeated.unrepeated.mean(0), atol=6e-5)
+    assert data.about["effects"] == {"texts": 3, "tokens": sum(map(len, ids[::2]))}
+
+
+def test_effects_are_those_of_plain_hooks(measured, falcon_folder):
+    of, loaded = Findings(open_study([measured()])), load_model(falcon_folder)
+    texts = [encode(loaded, text) for text in TEXTS[::2]]
+    rows = sum(len(ids) - 1 for ids in texts)
+    added = sum(
+        direct_effects(
+            loaded, ids, [Asked(place, token, MEAN) for place, token in enumerate(ids[1:])]
+        ).heads.sum(0)
+        for ids in texts
+    )
+    np.testing.assert_allclose(of.values("direct"), added / rows, atol=6e-5)
+    others = (added.sum(1, keepdims=True) - added) / (added.shape[1] - 1) / rows
+    np.testing.assert_allclose(of.values("direct", "control"), others, atol=6e-5)
+    before = sum(loss(loaded.model, ids) for ids in texts)
+    heads = len(added[0])
+    for layer, head in ((0, 0), (1, heads - 1)):
+        rise = sum(loss(loaded.model, ids, without(loaded, texts, layer, head)) for ids in texts)
+        assert of.value("lost", of.head(layer, head)) == pytest.approx(
+            (rise - before) / rows, abs=1e-4
+        )
+
+
+def loss(model, ids, hooked=None):
+    """Summed over the tokens of a text, perhaps with a hook on a module."""
+    handle = hooked and hooked[0].register_forward_pre_hook(hooked[1])
+    with torch.no_grad():
+        logs = model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+    if handle:
+        handle.remove()
+    return -sum(logs[place, token].item() for place, token in enumerate(ids[1:]))
+
+
+def without(loaded, texts, layer, head):
+    """A hook that puts the mean context of a head, first tokens left out, in place of its own."""
+    module = loaded.structure[layer].output_projection
+    heads, contexts = loaded.structure[layer].heads, []
+    handle = module.register_forward_pre_hook(lambda _, args: contexts.append(args[0][0, 1:]))
+    with torch.no_grad():
+        for ids in texts:
+            loaded.model(torch.tensor([ids]))
+    handle.remove()
+    mean = torch.cat(contexts).double().mean(0)
+    size = len(mean) // heads
+    part = slice(head * size, (head + 1) * size)
+
+    def replace(_, args):
+        context = args[0].clone()
+        context[..., part] = mean[part].float()
+        return (context, *args[1:])
+
+    return module, replace
+
+
+def test_a_shuffled_text_has_the_same_tokens_and_special_ones_in_their_places(falcon_folder):
+    loaded = load_model(falcon_folder)
+    special = loaded.tokenizer.all_special_ids[0]
+    ids = [special, *encode(loaded, TEXTS[0]), special]
+    shuffled = kind._shuffled(loaded, ids)
+    assert Counter(shuffled) == Counter(ids)
+    assert shuffled != ids
+    assert [n for n, token in enumerate(shuffled) if token == special] == [
+        n for n, token in enumerate(ids) if token == special
+    ]
+    assert kind._shuffled(loaded, ids) == shuffled
+
+
+def test_datasets_are_the_same_however_the_corpus_is_cut(measured):
+    whole = contents(measured())
+    for texts in (1, 4):
+        assert contents(measured(force=True, cluster={"texts": texts})) == whole
+
+
+def contents(folder):
+    files = sorted(folder.glob("heads/*.json"))
+    return {path.name: path.read_bytes() for path in files}
+
+
+def test_without_effects_the_page_says_nothing_of_them(measured):
+    data = open_study([measured(effects=0)])
+    assert data.about["effects"] is None
+    assert not {"direct", "lost"} & {*data.measures}
+    assert not Findings(data).has_effects
+
+
+def test_more_texts_for_effects_than_there_are_take_all(measured):
+    assert open_study([measured(effects=99)]).about["effects"]["texts"] == len(TEXTS)
+
+
+def test_measures_of_the_publication_are_part_of_the_atlas(measured, root):
+    (root / "measures").mkdir()
+    (root / "measures" / "two_back.py").write_text(
+        '"""Mean attention to the token two back."""\n\nTITLE = "Two back"\n\n\n'
+        "def rows(attention):\n    return attention.to(attention.query - 2)\n"
+    )
+    data = open_study([measured()])
+    assert "two_back" in data.measures
+    assert "token two back" in data.words["two_back"].shows
+    assert not np.isnan(Findings(data).values("two_back")).all()
+
+
+def test_a_table_that_lacks_heads_is_refused(measured):
+    folder = measured()
+    path = folder / "heads" / "entropy.json"
+    table = json.loads(path.read_text())
+    for column in table["tables"]["heads"]["columns"].values():
+        column["values"] = column["values"][:-1]
+    table["tables"]["heads"]["rows"] -= 1
+    path.write_text(json.dumps(table))
+    data = open_study([folder])
+    data.manifest["files"]["heads/entropy.json"] = None
+    with pytest.raises(ReportError):
+        verify(data)
+
+
+def test_ranks_and_correlations(measured):
+    of = Findings(open_study([measured()]))
+    first, *_, last = of.sorted("entropy")
+    assert of.rank("entropy", first) == 1
+    assert first.value == np.nanmax(of.values("entropy")) >= last.value
+    assert of.correlation("entropy", "entropy") == pytest.approx(1)
+    expected = np.corrcoef(
+        [ranks(of.values(name).ravel().tolist()) for name in ("entropy", "distance")]
+    )[0, 1]
+    assert of.correlation("entropy", "distance") == pytest.approx(expected)
+    top = of.falls_most("prefix_matching")
+    fall = of.values("prefix_matching") - of.values("prefix_matching", "control")
+    assert top.value == pytest.approx(np.nanmax(fall))
+    assert math.isfinite(of.keeps("entropy", top))
+
+
+def ranks(values):
+    return [sum(v < x for v in values) + sum(v == x for v in values) / 2 for x in values]
