@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import yaml
@@ -11,7 +11,6 @@ from markupsafe import Markup, escape
 
 from report.datasets.formats.passage import visible
 from report.datasets.formats.renderings import TableToken
-from report.figures.parts import score_terms
 from report.figures.parts.score_terms import listed
 from report.kinds.passage.data import Token
 from report.text import SMALLEST, UNKNOWN, count, number, percent, set_apart, slug
@@ -167,17 +166,3 @@ def unbroken(markdown: str, names: Iterable[str]) -> str:
         rf"({UNTOUCHED})|(?<![\w/@.-])({named})(?![\w/@-])", re.MULTILINE | re.DOTALL
     )
     return pattern.sub(lambda m: m[1] or f'<span class="name">{m[2]}</span>', markdown)
-
-
-def layers(indices: Collection[int]) -> str:
-    """Layers in a sentence: "layer 3", "layers 0 and 2", "layers 0 to 3 and 5"."""
-    runs = []
-    for index in sorted(indices):
-        if runs and index == runs[-1][-1] + 1:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    words = []
-    for run in runs:
-        words += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else run
-    return f"layer{'s' if len(indices) > 1 else ''} {score_terms.listed(words)}"

@@ -29,7 +29,6 @@ from report.files import TEMPLATES
 from report.kinds import folders_of_kinds
 from report.pages import filters
 from report.pages.claims import Claims
-from report.pages.filters import layers
 from report.text import shortened
 
 CODES = {}
@@ -163,7 +162,6 @@ def environment(*folders: Path) -> Environment:
         "text_id": text.text_id,
         "count": text.count,
         "shortened": shortened,
-        "layers": layers,
         "term_name": score_terms.stated,
         "listed": score_terms.listed,
         "yaml_text": filters.yaml_text,

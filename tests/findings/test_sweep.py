@@ -88,10 +88,5 @@ def test_values_are_of_one_head(find):
     np.testing.assert_allclose(course, hand_sweep.INDUCTION, atol=1e-4)
 
 
-def test_the_lowest_loss_is_of_a_checkpoint_from_a_step_on(find):
-    assert find.lowest("second", find.first) is find.last
-    assert find.lowest("unrepeated", find.at(200)) is find.last
-
-
 def test_the_least_of_a_habit_is_that_of_the_model_whose_best_head_is_weakest(find):
     assert find.least("induction") == pytest.approx(0.8)

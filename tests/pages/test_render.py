@@ -13,7 +13,6 @@ from report.kinds.passage.data import Token
 from report.pages import lists
 from report.pages import render as pages
 from report.pages.article import ArticleFigures
-from report.pages.filters import layers
 from report.pages.glossary import glossary
 from report.pages.sentences import in_two
 from report.study.study import read_study
@@ -445,17 +444,3 @@ def test_every_figure_that_shows_a_term_is_placed_in_an_article_that_ships():
     for term in glossary().values():
         assert term.figures, term.anchor
         assert set(term.figures) <= names, term.anchor
-
-
-@pytest.mark.parametrize(
-    ("indices", "said"),
-    [
-        ([3], "layer 3"),
-        ([0, 2], "layers 0 and 2"),
-        ([0, 1], "layers 0 and 1"),
-        ([0, 1, 2, 3, 5], "layers 0 to 3 and 5"),
-        ([5, 1, 3], "layers 1, 3 and 5"),
-    ],
-)
-def test_layers_are_listed_as_in_a_sentence(indices, said):
-    assert layers(indices) == layers(dict.fromkeys(indices)) == said

@@ -71,11 +71,6 @@ class PredictedFindings:
         return largest(self.lost)
 
     @property
-    def worse(self) -> int:
-        """How many heads make the model worse on this passage: the loss falls without them."""
-        return int((self.lost < 0).sum())
-
-    @property
     def correlation(self) -> float:
         """Of direct effects with what is lost without each head, over all heads, -1 to 1."""
         both = self.direct.ravel(), self.lost.ravel()

@@ -128,14 +128,6 @@ class Findings:
         """Loss of a model to which all tokens are equally likely, nats a token."""
         return math.log(self.last.manifest["model"]["vocabulary"])
 
-    def lowest(self, of: str, since: ModelHabits) -> ModelHabits:
-        """The checkpoint with the smallest loss, of a checkpoint and all later ones.
-
-        of: which loss, as of `ModelHabits.loss`; since: the first of these checkpoints
-        """
-        later = [model for model in self.checkpoints if model.step >= since.step]
-        return min(later, key=lambda model: model.loss(of))
-
     def drills(self, step: int, model: ModelHabits | None = None) -> float | None:
         """Fraction of training sequences that are drills at a step; None if the model's recipe does
         not say."""
