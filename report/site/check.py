@@ -354,15 +354,23 @@ def _check_loaded(path, links, folder, site):
 
 def _check_provenance(folder):
     """What is wrong with what pages tell machines of their datasets: every checksum must be right,
-    and all datasets told of."""
+    all datasets told of, and no article older than what was frozen for it."""
     problems = []
     for path in sorted(folder.glob(f"datasets/*/{PROVENANCE}")):
         where = path.relative_to(folder)
         try:
-            datasets = store.read(path)["datasets"]
+            told = store.read(path)
         except ReportError as error:
             problems.append(str(error))
             continue
+        datasets, day = told["datasets"], told["article"]["date"]
+        # what is measured as the site is built may be younger than the words: it repeats the old
+        days = [each["measured_on"] for each in datasets if each["frozen"]]
+        if days and max(days) > day:
+            problems.append(
+                f"{where}: the article is dated {day}, before its frozen datasets were measured; "
+                f"give it a `date` of {max(days)} or later"
+            )
         expected = {name: value for each in datasets for name, value in each["files"].items()}
         expected |= {each["manifest"]: each["manifest_sha256"] for each in datasets}
         for name, value in expected.items():
