@@ -1,5 +1,7 @@
 """Do answers that look more at what is added gain more by it? Question by question."""
 
+from itertools import cycle
+
 import altair
 import numpy as np
 
@@ -15,7 +17,13 @@ ASPECT, PHONE_ASPECT = 1.6, 1.05
 GROUPS = 5
 """Groups of equally many questions, by what their answers give to what is added."""
 
-COLOUR = theme.TERMS["position"]
+LOOKS = (
+    ("circle", "#c9740a", "#f0ab4f"),
+    ("triangle-up", "#7d3c05", "#b5682c"),
+    ("square", "#5a8fd6", "#b4d3ff"),
+    ("diamond", "#20408f", "#6a8fee"),
+)
+"""Of the kinds of questions, in order: (shape, colour on light, colour on dark)."""
 
 
 def title(data: ModelAnswers) -> str:
@@ -27,13 +35,17 @@ def left_out(data: ModelAnswers) -> str:
 
 
 def caption(data: ModelAnswers) -> str:
-    cell = data.attended
+    cell, many = data.attended, len(data.texts)
+    about = "" if many % GROUPS == 0 else "about "
     return (
-        f"A small point is one of {len(data.texts)} questions. Before it stands “{cell.label}” of "
-        f"{cell.tokens} tokens. To the right: the share of attention that this "
+        f"A small point is a question, a large one a mean over {about}{many // GROUPS}. Before "
+        "each of the "
+        f"{many} questions stands “{cell.label}” of {cell.tokens} tokens. To the right: "
+        "the share of attention that this "
         "gets where the answer is said, a mean over the tokens before each token of the answer, "
         "over all heads and all layers. Upwards: how much more probable it makes the right "
-        f"answer. The large points are the means of {GROUPS} groups of equally many questions; "
+        f"answer. For the large points, the questions are in {GROUPS} groups of equally many, from "
+        "the least attention to the most; "
         "their bars are where 95 % of the means lie when the questions are drawn again at random."
     )
 
@@ -50,10 +62,18 @@ def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
     x = x.scale(zero=False, nice=True).axis(format=".1~%", tickCount=theme.ticks_across())
     y = altair.Y("difference:Q", title="difference in log probability (nats)")
     y = y.axis(tickCount=6, format="+.2~f")
-    soft = theme.themed(*theme.MASS.values())
-    colour = {"color": theme.themed(*COLOUR)}
+    legend = altair.Legend(
+        title=None,
+        orient="top",
+        columns=altair.ExprRef("width > 600 ? 4 : width > 420 ? 2 : 1"),
+        symbolOpacity=1,
+        labelLimit=0,
+        offset=theme.ABOVE,
+    )
+    ink = {"color": altair.ExprRef("ink")}
     tooltip = [
         altair.Tooltip("question:N", title="question"),
+        altair.Tooltip("kind:N", title="kind"),
         altair.Tooltip("answer:Q", title="right answer", format="d"),
         altair.Tooltip("share:Q", title="share of what is added", format=".1%"),
         altair.Tooltip("difference:Q", title="difference in nats", format="+.2f"),
@@ -68,18 +88,18 @@ def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
     )
     return theme.frame(
         layered(
-            points.mark_circle(size=26, opacity=0.55, color=soft, aria=False).encode(
-                x=x, y=y, tooltip=tooltip
+            points.mark_point(filled=True, size=26, opacity=0.75, aria=False).encode(
+                x=x, y=y, **theme.kind_scales(legend, _looks(data)), tooltip=tooltip
             ),
             zero.encode(**theme.at(y=0)),
             groups.mark_rule(strokeWidth=6, aria=False, color=altair.ExprRef("paper")).encode(
                 x=x, y="low:Q", y2="high:Q"
             ),
-            groups.mark_rule(strokeWidth=2.4, aria=False, **colour).encode(
+            groups.mark_rule(strokeWidth=2.4, aria=False, **ink).encode(
                 x=x, y="low:Q", y2="high:Q"
             ),
             groups.mark_circle(
-                size=120, opacity=1, stroke=altair.ExprRef("paper"), aria=False, **colour
+                size=120, opacity=1, stroke=altair.ExprRef("paper"), aria=False, **ink
             ).encode(x=x, y=y, tooltip=of_group),
         ),
         theme.Source(answered.ROWS, "tables", ["rows", "groups"], tokens=None),
@@ -88,10 +108,15 @@ def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
     )
 
 
+def _looks(data):
+    """Kind of questions -> its look."""
+    return dict(zip(dict.fromkeys(data.kinds.tolist()), cycle(LOOKS), strict=False))
+
+
 def rows(data: ModelAnswers, **state: str) -> dict[str, Rows]:
     choices.at_state(controls(data), state)
     share, more = _columns(data)
-    names = {"question": data.texts, "answer": data.right_answers}
+    names = {"question": data.texts, "kind": data.kinds, "answer": data.right_answers}
     return {
         "rows": theme.records(names | {"share": share, "difference": more}),
         "groups": [

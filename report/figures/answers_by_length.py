@@ -20,10 +20,11 @@ def title(data: ModelAnswers) -> str:
 
 def caption(data: ModelAnswers) -> str:
     return (
-        "A point is the mean difference that what is added makes. Each panel is a condition. The "
-        f"mean is over {len(data.texts)} questions, and of the log probability of "
+        f"A point is what an addition changes, a mean over {len(data.texts)} questions, with its 95 % "
+        "interval. Each panel is a condition. The "
+        "mean is of the log probability of "
         "the right answer, summed over its tokens, or of right answers, each token of which is the "
-        "most probable one. Its bar is where 95 % of the means lie when the questions are drawn "
+        "most probable one. The bar is where 95 % of the means lie when the questions are drawn "
         "again at random (bootstrap): one that crosses 0 tells nothing."
     )
 

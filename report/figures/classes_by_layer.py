@@ -20,10 +20,11 @@ def caption(data: TableData) -> str:
     joined = ""
     if data.layers > 1:
         joined = ", and a line joins the values of one rank; it does not follow one head"
+    lines = "; lines and colours follow ranks, not heads" if joined else ""
     return (
-        "A point is a head: what it gives to one class of targets. It gives "
-        "probability, in the mean over the tokens of all cells that have a cell above. At each "
-        "layer the heads are "
+        f"A point is a head{lines}. Its height is the "
+        "probability that it gives to one class of targets, in the mean over the tokens of all "
+        "cells that have a cell above. At each layer the heads are "
         f"sorted by their value{joined}. The highest has its name above it. The dashed line is "
         "uniform attention, the class’s share of the tokens that can be seen: a class of many "
         "tokens lies high by chance alone."
@@ -145,9 +146,10 @@ def seen(data: TableData, **state: str) -> str:
     even = data.even(at["target"], at["rendering"])
     top, total = largest(values), values.size
     named = target_classes.named(at["target"])
+    written = target_classes.renderings(data)[at["rendering"]]
     said = (
-        f"{top.label} gives {percent(top.value)} to {named} (uniform attention: "
-        f"{percent(even[top.layer])})."
+        f"In the {written}, {top.label} gives {percent(top.value)} to {named}. Uniform attention "
+        f"would give {percent(even[top.layer])}."
     )
     if total == 1:
         return said

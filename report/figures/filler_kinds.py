@@ -78,7 +78,7 @@ def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.La
     table = altair.Chart(altair.NamedData("rows")).transform_filter(
         "datum.layer === layer && datum.measure === measure"
     )
-    y = altair.Y("condition:N", title="condition", sort=_labels(data.models[panel]))
+    y = altair.Y("condition:N", title=data.noun, sort=_labels(data.models[panel]))
     y = y.axis(domain=False, ticks=False, labelLimit=LONGEST, minExtent=_room(data), grid=True)
     x = altair.X("value:Q", title="share").axis(format="%", tickCount=3)
     colour = {"color": theme.themed(*COLOUR)}

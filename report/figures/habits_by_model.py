@@ -24,8 +24,8 @@ def left_out(data: SweepData) -> str:
 
 def caption(data: SweepData) -> str:
     return (
-        "A point is a head. At each layer the heads are sorted by their value, and a line joins "
-        "the values of one rank, which its colour tells; it does not follow one head. The highest "
+        "A point is a head; lines and colours follow ranks, not heads. At each layer the heads are "
+        "sorted by their value, and a line joins the values of one rank. The highest "
         "head of a layer has its name beside it. All panels have the same scale."
     )
 

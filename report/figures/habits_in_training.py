@@ -91,12 +91,12 @@ def _lines(table):
         marking.either("datum.layer === marked_layer && datum.head === marked_head")
     )
     ink = altair.ExprRef("ink")
-    mass = theme.themed(*theme.MASS.values())
+    mass, pale = theme.themed(*theme.MASS.values()), altair.ExprRef("dark ? 0.75 : 0.55")
     colours = {habit: theme.themed(*both) for habit, both in over_models.COLOURS.items()}
     first, other = (colours[habit].to_dict()["expr"] for habit in ("first_token", "induction"))
     colour = altair.ExprRef(f"habit === 'first_token' ? ({first}) : ({other})")
     lines = [
-        heads.mark_line(strokeWidth=1, opacity=0.45, color=mass, aria=False),
+        heads.mark_line(strokeWidth=1, opacity=pale, color=mass, aria=False),
         mean.mark_line(strokeWidth=1.8, strokeDash=[5, 3], color=ink, aria=False),
         heads.transform_filter(EARLY).mark_line(
             strokeWidth=1.4, opacity=0.75, color=ink, aria=False
@@ -164,7 +164,7 @@ def seen(data: SweepData, **state: int | str) -> str:
     other habits, which head is highest in the end."""
     habit = choices.values(controls(data), state)["habit"]
     if habit != "induction":
-        return f"{_ending(data, habit)}."
+        return f"Looking at {over_models.HABITS[habit]}: {_ending(data, habit)}."
     at = over_models.steepest(data)
     low, high = data.training[at : at + 2]
     (first, line), (then, next_line) = (_drawn(data, "induction", model) for model in (low, high))

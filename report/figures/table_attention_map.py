@@ -32,7 +32,7 @@ use, controls = map.use, map.controls
 
 
 def title(data: TableData) -> str:
-    return "Attention Map of the table"
+    return f"Attention Map of the table: {data.name}"
 
 
 def caption(data: TableData) -> str:

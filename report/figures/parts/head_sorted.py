@@ -20,7 +20,7 @@ from report.measures import Measure
 PARAM = "view"
 VIEWS = {"lines": "sorted lines", "map": "map of heads"}
 
-TITLES = ["Heads sorted at each layer", "Map of heads"]
+TITLES = ["Sorted at each layer: lines join ranks, not heads", "Map of heads"]
 """Of both panels."""
 
 COLUMNS = 5

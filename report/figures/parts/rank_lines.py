@@ -61,7 +61,8 @@ def _names(data, table, x, y, rank, most_layers):
 
     Where layers are close together, and not many, a name is the number of the head alone. A
     name stands above its point. It keeps aside from a steep line that comes down from the layer
-    before or goes up to the next one, as far as the names of neighbours leave room.
+    before or goes up to the next one, as far as the names of neighbours leave room. Those of the
+    first and of the last layer stay within the chart, and their neighbours keep aside from them.
     """
     value = y.shorthand.removesuffix(":Q")
     room = f"width / {data.layers}"
@@ -79,7 +80,8 @@ def _names(data, table, x, y, rank, most_layers):
             right=f"datum.after - datum.{value}",
             # the first name begins at its point where it would otherwise reach into the axis
             first=f"datum.layer === 0 && {wide_enough}",
-            second=f"datum.layer === 1 && {wide_enough}",
+            inward=f"!({wide_enough}) || {data.layers} < 4 ? 0 : datum.layer === 1 ? 1 : "
+            f"datum.layer === {data.layers - 2} ? -1 : 0",
         )
     )
     if many:
@@ -105,9 +107,9 @@ def _names(data, table, x, y, rank, most_layers):
         for mark in theme.halo(
             named.mark_text,
             **style,
-            # neighbours may come towards each other; the name of layer 0 begins at its point
+            # neighbours may come towards each other
             dx=altair.ExprRef(
-                f"{aside} * clamp(({room} - {wide} - (datum.second ? 22 : 0)) / 2, 0, {most})"
+                f"(datum.inward || {aside}) * clamp(({room} - {wide}) / 2, 0, {most})"
             ),
             opacity=theme.only(f"{shown} && {room} >= {6 if many else 16}"),
         )

@@ -6,7 +6,13 @@ import re
 import numpy as np
 import pytest
 
-from report.figures import filler_effect, heads_at_step, magnitude_by_position, renderings_compared
+from report.figures import (
+    answers_by_attention,
+    filler_effect,
+    heads_at_step,
+    magnitude_by_position,
+    renderings_compared,
+)
 from report.figures.build import css
 from report.figures.parts import received, target_classes, ternary, theme
 from report.pages import assets
@@ -63,6 +69,7 @@ TOGETHER = {
     "ways to write a table": looks(renderings_compared.STYLES),
     "roles in a table": looks(target_classes.ROLES.values()),
     "classes in a table": looks(target_classes.SEEN.values()),
+    "kinds of questions": looks(answers_by_attention.LOOKS),
     "singled out": {s: [theme.MASS[s], theme.CONTEXT[s]] for s in ("light", "dark")},
 }
 """Colours that appear side by side: name -> shade -> list."""
