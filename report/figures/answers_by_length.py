@@ -20,8 +20,8 @@ def title(data: ModelAnswers) -> str:
 
 def caption(data: ModelAnswers) -> str:
     return (
-        f"A point is what an addition changes, a mean over {len(data.texts)} questions, with its 95 % "
-        "interval. Each panel is a condition. The "
+        f"A point is what an addition changes, a mean over {len(data.texts)} questions, with its "
+        "95 % interval. Each panel is a condition. The "
         "mean is of the log probability of "
         "the right answer, summed over its tokens, or of right answers, each token of which is the "
         "most probable one. The bar is where 95 % of the means lie when the questions are drawn "
