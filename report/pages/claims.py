@@ -143,6 +143,8 @@ def _value(value):
 
 
 def _words(error):
+    if "Undefined" in str(error):
+        return "it is made of what is not known"
     return shortened(" ".join(str(error).split()).rstrip("."), 160) or type(error).__name__
 
 

@@ -62,11 +62,12 @@ def stands_in(study: Study, names: list[str]) -> str:
     others = [f"--{key.replace('_', '-')}" for key in TEXTS if key in study.replaced]
     if not front.about or (names[: len(front.about)] == front.about and not others):
         return ""
-    read = f" with {', '.join(others)}" if others else ""
+    instead = f", and {', '.join(names)} {'was' if len(names) == 1 else 'were'} measured"
+    if names[: len(front.about)] == front.about:
+        instead = f" as its front matter has it, and {' and '.join(others)} changed that"
     return (
-        f"{study.name}: what it says is about {', '.join(front.about)}, and {', '.join(names)} "
-        f"{'was' if len(names) == 1 else 'were'} measured{read}; the page has words that are true "
-        "of any model."
+        f"{study.name}: what it says is about {', '.join(front.about)}{instead}; the page has "
+        "words that are true of any model."
     )
 
 

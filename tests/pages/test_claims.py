@@ -116,6 +116,7 @@ def test_a_claim_that_is_not_whole_is_refused(tmp_path, text):
         ("{% claim n / 0 > 2 %}A.{% endclaim %}", ["division by zero", "n is 7"]),
         ("{% claim n > 9 and m.o > 1 %}A.{% endclaim %}", ["m.o > 1, and n is 7, m.o is not"]),
         ("{% claim n > nothing %}A.{% endclaim %}", ["n is 7, nothing is None"]),
+        ("{% claim [n][m.o] > 9 %}A.{% endclaim %}", ["made of what is not known"]),
         ("{% claim n > nan %}A.{% endclaim %}", ["n > nan, and n is 7, nan is no number"]),
         (
             "{% set n = 99 %}{% set n = m.o.p %}{% claim n > 9 %}A.{% endclaim %}",
