@@ -17,7 +17,7 @@ from report.authored.boundary import read_text
 from report.console import as_typed
 from report.errors import ReportError, command
 from report.exploring.page import Explorer
-from report.figures.build.find import HEADS, figure_named
+from report.figures.build.find import HEADS, figure_named, measure_of
 from report.inputs import rows
 from report.measures import known, named
 from report.measuring.run import read
@@ -162,9 +162,8 @@ def _figures(wanted, where):
 
 
 def _call(name, state):
-    of, _, measure = name.partition(f"{HEADS}-")
-    placed = name if of or not measure else HEADS
-    state = state if of or not measure else {"measure": measure, **state}
+    measure = measure_of(name)
+    placed, state = (HEADS, {"measure": measure, **state}) if measure else (name, state)
     listed = [f", {param}={json.dumps(value)}" for param, value in state.items()]
     return f"figure({json.dumps(placed)}{''.join(listed)})"
 
@@ -201,7 +200,7 @@ def _picture(explorer, figures):
 
 
 def _sentence(explorer, figures, token, tokens):
-    measures = [name.removeprefix(f"{HEADS}-") for name, _, _ in figures if name.startswith(HEADS)]
+    measures = [measure for name, *_ in figures if (measure := measure_of(name))]
     if token is not None or not measures:
         return _marked(TOP, {"TOKEN": str(tokens - 1 if token is None else token)})
     taken = known(explorer.measures)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -24,14 +23,11 @@ from report.kinds.prediction.live import LivePrediction
 from report.measures import OwnMeasure, known, own_files, own_measures
 from report.measuring.key import determined_by
 from report.measuring.kind import Announce
-from report.notebook.frames import differences
 from report.notebook.measurement import Model
 from report.pages.article import ArticleFigures
 from report.pages.policy import policy
 from report.pages.templates import environment, head_name
 from report.project import Project
-from report.study.front_matter import FrontMatter
-from report.study.study import Study
 
 NAME = "text-{}"
 """Of a text among all that were typed; {}: its number."""
@@ -152,10 +148,7 @@ class Explorer:
             read[-1].path = Path(place)
         data = read[0]
         effects, lacks = self._effects(question, data, progress)
-        about = {"title": name, "date": date.today(), "author": name, "summary": name}
-        front = FrontMatter(**about, model=data.manifest["model"]["name"])
-        study = Study(name, front, self.root / "templates" / "articles" / f"{name}.md.j2", "")
-        article = ArticleFigures(study, data, pictures=False)
+        article = ArticleFigures(name, Project(self.root), data, pictures=False)
         content = _content(question, read, effects, article) | {"lacks": lacks}
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
         html = self._filled("explored.html.j2", **content)
@@ -277,7 +270,7 @@ def _key(read, data, figure, state):
 
 def _changes(data, other, measures, article):
     """The heads that another text changes most, with the measure and its values."""
-    table = differences(data, other)
+    table = data.differences(other)
     most = []
     for layer, head, measure, value, changed, by in zip(*table.values(), strict=True):
         if len(most) < MOST and abs(by) > 0:  # it is NaN where a measure is of one text only
@@ -290,13 +283,13 @@ def _changes(data, other, measures, article):
 
 
 def _specifications(article: ArticleFigures, model: str):
-    folder = f"figures/{article.study.name}"
+    folder = f"figures/{article.name}"
     files: dict[str, Callable[[], dict]] = {}
     for placed in article.placed:
         for panel in [*placed.panels, *placed.variants]:
             # heads of all texts are those of one model, wherever their datasets lie
             panel.spec["usermeta"]["report"]["model"] = model
-            files[f"{folder}/{panel.name}.json"] = partial(_same, panel.spec)
+            files[f"{folder}/{panel.name}.json"] = partial(dict, panel.spec)
             files[f"{folder}/{panel.name}.vega.json"] = partial(vega.vega, panel.spec)
             for name, make in placed.makers_of_rows(panel):
                 files[f"{folder}/rows/{panel.name}/{name}"] = make
@@ -306,10 +299,6 @@ def _specifications(article: ArticleFigures, model: str):
 def _datasets(data: Data, name: str):
     folder = f"datasets/{name}/{data.path.name}"
     return {f"{folder}/{name}": partial(data._read, name) for name in data.manifest["files"]}
-
-
-def _same(value):
-    return value
 
 
 def content_of(made: dict) -> bytes:

@@ -150,7 +150,8 @@ class Handler(serve.Handler):
         if rest is None:
             return self.send_error(HTTPStatus.NOT_FOUND)
         if rest == "articles/explore/":
-            return self.send(self.page(), "text/html; charset=utf-8")
+            page = self.desk.explorer.page().encode()
+            return self.send(page, "text/html; charset=utf-8")
         folder, _, below = rest.partition("/")
         name = below.partition("/")[0]
         if folder in ("datasets", "figures") and name.startswith("text-"):
@@ -186,9 +187,6 @@ class Handler(serve.Handler):
         if content is None:
             return self.send_error(HTTPStatus.NOT_FOUND)
         return self.send(content, "application/json", Cache_Control="no-store")
-
-    def page(self):
-        return self.desk.explorer.page().encode()
 
 
 def explore(

@@ -12,15 +12,20 @@ from report.datasets.read.study import StudyData
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import still
-from report.figures.build.find import HEADS, figure_named, figure_names, figure_of, own_file
+from report.figures.build.find import (
+    HEADS,
+    figure_named,
+    figure_names,
+    figure_of,
+    measure_of,
+    own_file,
+)
 from report.figures.parts import choices, received, score_terms
 from report.project import enclosing_project
 from report.text import nearest
 
 if TYPE_CHECKING:
     import pandas
-
-    from report.kinds.passage.data import PassageData
 
 FRAMES = {
     "passage": ("tokens", "heads", "attention", "updates"),
@@ -69,16 +74,16 @@ class Measurements(Mapping):
         standard deviation of the measure over heads and both.
         raises: ReportError where layers or heads are not as many, or these are no passages
         """
-        both = self.data, other.data
+        both = here, there = self.data, other.data
         if {each.kind for each in both} != {"passage"}:
             raise ReportError("compare: give measurements of two passages, both of one model each")
-        (here, heads), (there, others) = ((each.name, (each.layers, each.heads)) for each in both)
-        if heads != others:
+        if (here.layers, here.heads) != (there.layers, there.heads):
             raise ReportError(
-                f"compare: {here} has {heads[0]} layers of {heads[1]} heads and {there} "
-                f"{others[0]} of {others[1]}; heads compare in models of one shape"
+                f"compare: {here.name} has {here.layers} layers of {here.heads} heads and "
+                f"{there.name} {there.layers} of {there.heads}; heads compare in models of one "
+                "shape"
             )
-        return _frame(differences(*both))
+        return _frame(here.differences(there))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -234,26 +239,6 @@ class Measurements(Mapping):
         )
 
 
-def differences(here: "PassageData", there: "PassageData") -> dict[str, np.ndarray]:
-    """The columns of `Measurements.compare`, each [heads x measures]."""
-    tables, first = [], []
-    for measure in [name for name in here.measures if name in there.measures]:
-        value, changed = (_of_passage(each.measured(measure), measure) for each in (here, there))
-        layer, head = np.divmod(np.arange(value.size), here.heads)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            first.append(-np.abs(changed - value) / np.nanstd([value, changed]))
-        tables.append(
-            {"layer": layer, "head": head, "measure": np.full(value.size, measure)}
-            | {"value": value, "other": changed, "difference": changed - value}
-        )
-    order = np.argsort(np.concatenate(first), kind="stable")
-    return {name: values[order] for name, values in _joined(tables).items()}
-
-
-def _of_passage(table, measure):
-    return table[measure][table["source"] == "passage"]
-
-
 class _UnknownError(ReportError, KeyError):
     """A name that a mapping does not have."""
 
@@ -340,7 +325,7 @@ def figure(
     if name != HEADS and measure is not None:
         state["measure"] = measure
     name, known = figure_of(name, measure), figure_names(folder)
-    if name not in known and not name.startswith(f"{HEADS}-"):
+    if name not in known and not measure_of(name):
         near = nearest(name, known)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ReportError(f"unknown figure {name!r}; {hint}{_others(measurements)}")

@@ -10,7 +10,7 @@ from report.datasets.formats.renderings import RenderedTable
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import defaults
-from report.figures.build.find import HEADS, figure_named, figure_names, figure_of
+from report.figures.build.find import HEADS, figure_named, figure_names, figure_of, measure_of
 from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
@@ -20,8 +20,8 @@ from report.pages.drawn import Drawn
 from report.pages.glossary import term
 from report.pages.placed import PlacedFigure, controls_for, drawn, has_several, with_rows
 from report.pages.templates import HEAD, environment, head_name
+from report.project import Project
 from report.study.front_matter import FIGURE
-from report.study.study import Study, publication_of
 from report.text import split_sentences
 
 BYLINE_HERE = "<!-- byline -->"
@@ -40,13 +40,23 @@ FUNCTIONS = (
 class ArticleFigures:
     """Collects the figures of one article while its template is rendered, and numbers them."""
 
-    def __init__(self, study: Study, data: Data, cache: Drawn | None = None, pictures: bool = True):
-        """pictures: whether figures have still pictures, and sentences for states that they do not
-        open at"""
-        self.pictures = pictures
-        self.study, self.data, self.cache = study, data, cache or Drawn()
-        self.figures_folder = own_figures(study)
-        self.citations = Citations(study.template.parent)
+    def __init__(
+        self,
+        name: str,
+        project: Project,
+        data: Data,
+        cache: Drawn | None = None,
+        pictures: bool = True,
+    ):
+        """name: of the article, as in addresses; project: the publication that it is in
+
+        pictures: whether figures have still pictures, and sentences for states that they do not
+            open at
+        """
+        self.name, self.project, self.pictures = name, project, pictures
+        self.data, self.cache = data, cache or Drawn()
+        self.figures_folder = project.figures
+        self.citations = Citations(project.articles)
         self.placed: list[PlacedFigure] = []
         self.announced: list[str] | None = None
         """Names of all figures of the article; None while they are being counted."""
@@ -280,19 +290,17 @@ class ArticleFigures:
         return any(map(self._shows_one_head, self.announced or ()))
 
     def _html(self, template, **context):
-        return partial(template, publication_of(self.study.template) / "templates", **context)
+        return partial(template, self.project.root / "templates", **context)
 
     def _drawn(self, key, figure, data, controls):
         def draw():
             both = drawn(key, figure, data, controls)
-            return [
-                [with_rows(panel, data, self.study.name) for panel in panels] for panels in both
-            ]
+            return [[with_rows(panel, data, self.name) for panel in panels] for panels in both]
 
         return self.cache.get(("panels", key, str(controls)), [figure, data], draw)
 
     def _figure_context(self, placed, controls, root=ROOT):
-        study, data, figure = self.study, placed.data, placed.figure
+        data, figure = placed.data, placed.figure
         line, how = sentences.in_two(figure.caption(data))
         seen, also = sentences.in_two(figure.seen(data, **placed.state))
         if figure.one_model:
@@ -314,9 +322,9 @@ class ArticleFigures:
             "pictures": self.pictures,
             "columns": figure.columns(data),
             "finds": figure.finds(data),
-            "files": f"{root}figures/{study.name}/",
-            "datasets": f"{root}datasets/{study.name}/{data.address}",
-            "embed": f"{root}embed/{study.name}/{placed.name}.html",
+            "files": f"{root}figures/{self.name}/",
+            "datasets": f"{root}datasets/{self.name}/{data.address}",
+            "embed": f"{root}embed/{self.name}/{placed.name}.html",
         }
 
     def _caption(self, placed):
@@ -354,7 +362,7 @@ class ArticleFigures:
 
     def _shows_one_head(self, name):
         # a key is no name of a figure: the figure is placed several times
-        if name not in figure_names(self.figures_folder) and not name.startswith(HEADS):
+        if name not in figure_names(self.figures_folder) and not measure_of(name):
             return False
         figure = figure_for(name, self.data, self.figures_folder)
         if figure.panels or defaults.other_kind(figure, type(self.data)):  # of data of its own
@@ -384,11 +392,6 @@ def no_cover(name: str, placed: Iterable[str]) -> ReportError:
     if not names:
         return ReportError("this article has no figure; place one: {{ figure('its_name') }}.")
     return ReportError(f"cover {name!r} is no figure of this article; it has: {names}.")
-
-
-def own_figures(study: Study) -> Path:
-    """Where an article's publication has figures of its own, a folder that need not be there."""
-    return publication_of(study.template) / "figures"
 
 
 def partial(template: str, folder: Path, **context: object) -> Markup:

@@ -26,11 +26,12 @@ from report.figures.parts import target_classes
 from report.figures.parts.choices import Switch
 from report.figures.parts.received import Panels
 from report.kinds import folders
-from report.pages.article import ArticleFigures, no_cover, own_figures
+from report.pages.article import ArticleFigures, no_cover
 from report.pages.bibliography import read_bibliography
 from report.pages.citations import require_citation
 from report.pages.glossary import term
 from report.pages.templates import environment
+from report.project import Project
 from report.study.front_matter import FIGURE
 from report.study.study import Study, publication_of
 from report.text import nearest, quoted
@@ -171,8 +172,9 @@ class Prose:
     """Names that a template asks about: `{% if position is defined %}`."""
 
     def __post_init__(self):
-        self.figures_folder = own_figures(self.study)
-        self.calls: dict[str, Callable] = ArticleFigures(self.study, None).functions
+        project = Project(publication_of(self.study.template))
+        self.figures_folder = project.figures
+        self.calls: dict[str, Callable] = ArticleFigures(self.study.name, project, None).functions
         kind = self.study.front_matter.kind
         self.names = folders.finding_names(kind)
         front = self.study.front_matter

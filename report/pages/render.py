@@ -41,7 +41,8 @@ from report.pages.page import Page
 from report.pages.policy import policy
 from report.pages.provenance import NAME, provenance
 from report.pages.templates import HEADS_OF, environment
-from report.study.study import Study, publication_of
+from report.project import Project
+from report.study.study import ENDING, Study, publication_of
 from report.text import split_sentences
 
 DEFINITION = re.compile(r"^\[\^([^\]\s]+)\]:[ \t]*(\S.*(?:\n[^\s\[#<>|:`~].*)*)", re.MULTILINE)
@@ -79,23 +80,21 @@ _NOTE = '<small class="sidenote" data-search-exclude>{}</small>'
 _NUMBER = '<span class="sidenote__number">{}</span>'
 
 
-def write_embed_pages(article: ArticleFigures, site_src: Path) -> None:
+def write_embed_pages(study: Study, article: ArticleFigures, site_src: Path) -> None:
     """Write `embed/<article>/<figure>.html` below `site_src` for every figure of an article.
 
     Pages of figures that the article no longer has are removed.
     """
-    folder = files.inside(site_src, f"embed/{article.study.name}")
-    template = environment(publication_of(article.study.template) / "templates").get_template(
-        "embed.html.j2"
-    )
+    folder = files.inside(site_src, f"embed/{study.name}")
+    template = environment(article.project.root / "templates").get_template("embed.html.j2")
     for placed in article.placed:
         page = template.render(
             policy=policy(),
             figure=placed,
             html=article.alone(placed),
             title=placed.figure.title(placed.data),
-            study=article.study.front_matter,
-            back=f"../../articles/{article.study.name}/",
+            study=study.front_matter,
+            back=f"../../articles/{study.name}/",
         )
         files.write_text(folder / f"{placed.name}.html", page)
     names = {placed.name for placed in article.placed}
@@ -127,7 +126,7 @@ def render_article(
     if failed := counting.failed:
         more = f" {len(failed) - 1} more do not hold; `why` names them." if failed[1:] else ""
         raise ReportError(failed[0] + more)
-    article = ArticleFigures(study, data, cache)
+    article = _figures(study, data, cache)
     article.announced = [placed.name for placed in counting.placed]
     article.citations.announced = counting.citations.keys
     names = {model.manifest["model"]["name"] for model in data.models}
@@ -135,7 +134,7 @@ def render_article(
     article.conclusion = filters.unbroken(article.conclusion, names)
     cover = _cover(study, data, article)
     _write_unwritten(files.inside(site_src, f"figures/{study.name}"), article, cover)
-    write_embed_pages(article, site_src)
+    write_embed_pages(study, article, site_src)
     minutes = filters.reading_minutes(content, len(article.placed))
     content = with_sidenotes(content)
     page = _page(study, article, cover, minutes)
@@ -155,6 +154,10 @@ def render_article(
     return page
 
 
+def _figures(study, data, cache=None):
+    return ArticleFigures(study.name, Project(publication_of(study.template)), data, cache)
+
+
 def failing(study: Study, data: StudyData) -> list[str]:
     """The claims of an article that its data do not bear out, a sentence each; nothing is written.
 
@@ -170,11 +173,11 @@ def _counted(study, data, context):
     raises: ReportError of an error that no claim is to blame for: what is not there, as a head that
         finds something, may be what a claim before or after it says is there
     """
-    counting = ArticleFigures(study, data)
+    counting = _figures(study, data)
     try:
         _render(study, counting, context)
     except ReportError as error:
-        counting = ArticleFigures(study, data)
+        counting = _figures(study, data)
         cause = error.__cause__
         if isinstance(cause, Exception) and not isinstance(cause, DamagedError):  # nor a limit
             with suppress(ReportError):
@@ -260,7 +263,11 @@ SPECIFICATIONS = (".json", ".vega.json")
 def _drawing(placed, article):
     """Meanwhile, what goes wrong is said of the file of a figure, if that is an author's own."""
     path = own_file(placed.figure.name, article.figures_folder)
-    return authored(path) if path else guard.busy(str(article.study.template))
+    return (
+        authored(path)
+        if path
+        else guard.busy(str(article.project.articles / f"{article.name}{ENDING}"))
+    )
 
 
 def _write_figures(folder, figures, article):

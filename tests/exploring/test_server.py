@@ -16,7 +16,6 @@ from report.errors import ReportError
 from report.exploring import page
 from report.exploring.page import LONGEST, MOST_TOKENS, Answer, Explorer, Question
 from report.exploring.server import BODY, KEPT, Desk
-from report.notebook.frames import differences
 from report.project import Project
 from tests.documents import blocks
 from tests.exploring.conftest import FIRST
@@ -278,7 +277,7 @@ def test_no_measure_that_one_text_has_not_hides_the_others(model):
     """In a text without a full stop, all heads give full stops 0: the same change of each head is
     not the largest."""
     data, other = (model.measure(text).data for text in (FIRST, FIRST.replace(",", ".")))
-    table = differences(data, other)
+    table = data.differences(other)
     assert len({*table["measure"][:12]}) > 1
     assert np.isfinite(table["difference"][:12]).all()
 

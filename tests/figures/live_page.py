@@ -19,6 +19,8 @@ from report.pages.article import ArticleFigures
 from report.pages.assets import write_assets
 from report.pages.policy import policy
 from report.pages.render import write_embed_pages
+from report.project import Project
+from tests.commands import ROOT
 from tests.figures import hand_conditions
 
 ORDER = (
@@ -126,10 +128,13 @@ HAND = SimpleNamespace(
 )
 """The article that the figures are in."""
 
+PROJECT = Project(ROOT)
+"""The publication that it is in."""
+
 
 def write(site, data, names=ORDER):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
-    article = ArticleFigures(HAND, data)
+    article = ArticleFigures("hand", PROJECT, data)
     article.announced = list(names)
     body = str(article.passage()) if "attention_map" in names else ""
     if "table_attention_map" in names:
@@ -148,7 +153,7 @@ def write(site, data, names=ORDER):
     for name, content in sentences.sentence_files(article.placed).items():
         files.write_text(folder / name, store.dumps(content))
     write_assets(site)
-    write_embed_pages(article, site)
+    write_embed_pages(HAND, article, site)
     page = f"""<!doctype html><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{policy()}">

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from report.pages.render import write_embed_pages
+from report.project import Project
 from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, TOOLTIP, resting, until
 from tests.figures.tools import menu, set_to
 from tests.serving import served
@@ -19,9 +20,8 @@ def test_every_figure_has_a_page_alone_and_departed_ones_have_none(address, data
     assert {path.stem for path in folder.glob("*.html")} == set(ORDER)
     (folder.parent / "other").mkdir()
     (folder.parent / "other" / "left.html").write_text("")
-    template = folder.parents[2] / "templates" / "articles" / "other.md.j2"
-    study = SimpleNamespace(name="other", template=template)
-    write_embed_pages(SimpleNamespace(study=study, placed=[]), folder.parents[1])
+    none = SimpleNamespace(project=Project(folder.parents[2]), placed=[])
+    write_embed_pages(SimpleNamespace(name="other"), none, folder.parents[1])
     assert list((folder.parent / "other").iterdir()) == []
 
 

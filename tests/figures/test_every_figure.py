@@ -17,7 +17,7 @@ from report.figures.parts import choices
 from report.pages.article import ArticleFigures
 from report.pages.sentences import in_two
 from tests.figures import hand_made
-from tests.figures.live_page import DRAWN_OF, GRIDS, HAND, ORDER
+from tests.figures.live_page import DRAWN_OF, GRIDS, ORDER, PROJECT
 from tests.figures.pictures import picture, specification
 from tests.rendered import NEEDS_A_LIVE_FIGURE
 
@@ -110,7 +110,7 @@ def test_selections_are_params_of_the_whole(figure, drawn_of):
 @every_figure
 def test_an_article_sets_every_control_by_its_name(figure, drawn_of):
     """Also one that is called like a parameter of `figure` itself."""
-    article = ArticleFigures(HAND, drawn_of)
+    article = ArticleFigures("hand", PROJECT, drawn_of)
     state = {each.param: each.value for each in figure.controls(drawn_of)}
     article.figure(figure.name, data=drawn_of, **state)
     assert article.placed[0].state == state

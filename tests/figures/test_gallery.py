@@ -14,7 +14,6 @@ from report.pages.gallery import ROOT, entries, write_gallery
 from report.pages.templates import environment
 from tests.figures.live_page import (
     GRIDS,
-    HAND,
     OF_ANSWERS,
     OF_CONDITIONS,
     OF_MODELS,
@@ -22,6 +21,7 @@ from tests.figures.live_page import (
     OF_SWEEPS,
     OF_TABLES,
     ORDER,
+    PROJECT,
 )
 
 BY_NAME = {entry.name: entry for entry in entries([])}
@@ -29,7 +29,7 @@ BY_NAME = {entry.name: entry for entry in entries([])}
 
 def shown(data, names, **context):
     """A page with figures, each placed by its line in the gallery, drawn of data."""
-    article = ArticleFigures(HAND, data)
+    article = ArticleFigures("hand", PROJECT, data)
     article.announced = names
     for name in names:
         environment().from_string(BY_NAME[name].line).render(figure=article.figure, **context)

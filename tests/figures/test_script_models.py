@@ -76,7 +76,7 @@ def test_a_layer_that_the_other_model_has_not_is_said(page, address):
 
 
 def test_specifications_name_each_other_and_their_own_sliders(models):
-    article = ArticleFigures(live_page.HAND, models)
+    article = ArticleFigures("hand", live_page.PROJECT, models)
     article.announced = ["attention_map"]
     html = article.figure("attention_map", model="step2000", layer=2)
     (placed,) = article.placed
@@ -109,7 +109,7 @@ def test_models_that_begin_differently_say_so_where_they_are_compared(tmp_path, 
 
 
 def test_rows_of_a_figure_without_a_dataset_are_written_for_every_state(models):
-    article = ArticleFigures(live_page.HAND, models)
+    article = ArticleFigures("hand", live_page.PROJECT, models)
     article.announced = ["first_token_over_models"]
     article.figure("first_token_over_models")
     (placed,) = article.placed

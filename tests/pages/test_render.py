@@ -15,10 +15,11 @@ from report.pages import render as pages
 from report.pages.article import ArticleFigures
 from report.pages.glossary import glossary
 from report.pages.sentences import in_two
+from report.project import Project
 from report.study.study import read_study
 from tests.commands import ROOT
 from tests.figures import hand_made
-from tests.figures.live_page import HAND
+from tests.figures.live_page import PROJECT
 from tests.rendered import NEEDS_A_LIVE_FIGURE
 from tests.unpainted import unpainted
 
@@ -186,7 +187,7 @@ def test_the_name_of_a_head_may_be_of_another_model(tmp_path):
     found = re.findall(r'<span class="head-name" data-model="(\w+)">(?:<a[^>]*>)?(\w+)<', prose)
     assert found == [("step100", "L1H2"), ("step2000", "L1H3")]
     # whose figures have data of one model each
-    apart = ArticleFigures(article(tmp_path, body), several.models[0])
+    apart = ArticleFigures("a", Project(tmp_path), several.models[0])
     assert apart.model_named(several.models[1]) == "000000000001"
 
 
@@ -365,7 +366,7 @@ def test_the_passage_breaks_where_a_token_does(data):
     texts = {"\n": "↵", "\nWhen": "↵When", "↵": "↵", " lamp": " lamp"}
     tokens = [Token(i, i, text, label, False) for i, (text, label) in enumerate(texts.items())]
     shown = SimpleNamespace(kind="table", tokens=tokens, passage={"language": "en"})
-    html = str(ArticleFigures(HAND, shown).passage())
+    html = str(ArticleFigures("hand", PROJECT, shown).passage())
     chips = re.findall(r"<span [^>]*>(.*?)</span>", html)
     assert chips == ["↵<br>", "↵<br>When", "↵", " lamp"]
     assert html.count("<br>") == 2

@@ -46,8 +46,8 @@ def figure_named(name: str, own: Path | None = None) -> Figure:
     own: folder of the publication's own figures, or None
     raises: ReportError listing the known figures, or saying what is wrong with the file
     """
-    if name.startswith(f"{HEADS}-"):
-        return _of_measure(name, own)
+    if measure := measure_of(name):
+        return _of_measure(measure, own)
     known = figure_names(own)
     if name not in known:
         near = nearest(name, known)
@@ -70,11 +70,17 @@ def figure_of(name: str, measure: object = None) -> str:
     return f"{HEADS}-{measure}"
 
 
+def measure_of(name: str) -> str:
+    """The measure whose figure has a name, as `figure_of` gives it; "" for other figures."""
+    start, _, measure = name.partition("-")
+    return measure if start == HEADS else ""
+
+
 def _of_measure(name, own):
-    """The figure of a measure, by the name that `figure_of` gives it."""
+    """The figure of a measure, by the name of that."""
     known = measures.known(_own_measures(own))
-    measure = known[measures.named(name.removeprefix(f"{HEADS}-"), known)]
-    figure = replace(head_sorted.figure(measure), name=name)
+    measure = known[measures.named(name, known)]
+    figure = replace(head_sorted.figure(measure), name=figure_of(HEADS, name))
     return defaults.completed(figure, Path(measure.file))
 
 

@@ -185,6 +185,30 @@ class PassageData(MeasuredHeads):
         """Whether heads were measured over many texts, too."""
         return "corpus" in self.manifest
 
+    def differences(self, other: "PassageData") -> dict[str, np.ndarray]:
+        """What each head does otherwise in another passage, by every measure of both.
+
+        other: of a model of as many layers and heads
+        returns: column -> array [head x measure]: layer, head, measure, value (here), other (there)
+            and difference (there less here), over the passages alone and in the measure's own unit;
+            first what differs most, beside the standard deviation over heads and both passages
+        """
+        tables, first = [], []
+        for measure in [name for name in self.measures if name in other.measures]:
+            value, changed = (each._of_passage(measure) for each in (self, other))
+            layer, head = np.divmod(np.arange(value.size), self.heads)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                first.append(-np.abs(changed - value) / np.nanstd([value, changed]))
+            tables.append(
+                {"layer": layer, "head": head, "measure": np.full(value.size, measure)}
+                | {"value": value, "other": changed, "difference": changed - value}
+            )
+        order = np.argsort(np.concatenate(first), kind="stable")
+        return {name: np.concatenate([each[name] for each in tables])[order] for name in tables[0]}
+
+    def _of_passage(self, measure):
+        return self.of_heads(measure, measure, "passage").ravel()
+
 
 class PassageModels:
     """The models of an article, each on the same passage and corpus."""

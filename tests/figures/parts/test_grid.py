@@ -9,7 +9,7 @@ from report.figures.build.find import figure_named
 from report.figures.parts import choices, grid, received
 from report.pages.article import ArticleFigures
 from tests.figures import hand_conditions
-from tests.figures.live_page import GRIDS, HAND, ORDER, TWO_LOOKS
+from tests.figures.live_page import GRIDS, ORDER, PROJECT, TWO_LOOKS
 
 
 def test_a_row_begins_where_the_last_one_is_full():
@@ -69,7 +69,7 @@ def test_titles_follow_sliders_as_a_reader_sees_them():
 
 @pytest.fixture
 def article(conditions):
-    return ArticleFigures(HAND, conditions)
+    return ArticleFigures("hand", PROJECT, conditions)
 
 
 def placed(article, name):
@@ -118,7 +118,7 @@ def test_sliders_show_the_indices_that_they_hold(article):
 
 def test_a_grid_is_linked_with_no_other_figure(article, data):
     assert "data-link " not in placed(article, "filler_effect")
-    both = ArticleFigures(HAND, data)
+    both = ArticleFigures("hand", PROJECT, data)
     both.announced = ["attention_map", "filler_effect", "attention_breakdown"]
     assert "Same layer and head in Figures 1 and 3" in both.figure("attention_map")
 
