@@ -76,7 +76,7 @@ def keep(explorer: Explorer, request: dict) -> str:
     picture = _picture(explorer, figures)
     title, text = " ".join(whole(title).split()), rows.own_text(text).text
     if request.get("add") is True:
-        return _add(explorer, where.articles / f"{_name(title)}{ENDING}", text, figures)
+        return _add(explorer, _file(where, _name(title)), text, figures)
     path = _path(title, where)
     values = _about(explorer, title, text) | {
         "MODEL": _scalar(_model(explorer.model, where.root)),
@@ -130,9 +130,14 @@ def _path(title, where):
     for number in count(1):
         ending = f"-{number}" if number > 1 else ""
         each = name[: LONGEST - len(ending)].strip("-") + ending
-        path = where.articles / f"{each}{ENDING}"
-        if each not in there and not os.path.lexists(path):
-            return path
+        if each not in there and not os.path.lexists(where.articles / f"{each}{ENDING}"):
+            return _file(where, each)
+
+
+def _file(where, name):
+    """The file of an article; ReportError if it, or a folder that it is in, is a link."""
+    folder = where.articles.relative_to(where.root).as_posix()
+    return files.inside(where.root, f"{folder}/{name}{ENDING}")
 
 
 def _name(title):

@@ -210,6 +210,20 @@ def test_a_folder_that_cannot_be_written(desk):
     assert articles.read_text() == "a file"
 
 
+@pytest.mark.parametrize("linked", ["templates", "templates/articles", "article"])
+def test_nothing_is_written_through_a_link(desk, tmp_path, linked):
+    root = desk.explorer.project.root
+    assert "done" in desk.keep(request())
+    place = article(desk, "a-lamp") if linked == "article" else root / linked
+    place.rename(tmp_path / "outside")
+    place.symlink_to(tmp_path / "outside")
+    before = contents(tmp_path)
+    assert "is a link" in desk.keep(request(figures=MOVED, add=True))["error"]
+    if linked != "article":  # else it takes another name
+        assert "is a link" in desk.keep(request())["error"]
+    assert contents(tmp_path) == before
+
+
 def test_a_text_that_front_matter_refuses(desk):
     signs = "\u202e" * 100_000  # each is written as ten
     assert "front matter has" in desk.keep(request(text=f"a{signs[1:]}", token=0))["error"]
@@ -353,6 +367,24 @@ def opened(browser, desk):
         tab.wait_for_selector("#fig-1.live-figure--live")
         yield tab
         assert tab.problems == []
+        tab.context.close()
+        serving.shutdown()
+
+
+@pytest.mark.browser
+def test_figures_are_kept_as_they_stand_before_they_come_to_life(browser, desk):
+    later = []
+    with page_of(desk.explorer, 0) as (serving, address):
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        tab = tabs.opened(browser, **tabs.DESK)
+        tab.route("**/figures.js", lambda route: later.append(route))
+        tab.goto(address)
+        tab.locator("figure").first.wait_for()
+        assert "a-lamp" not in keep_there(tab) and later
+        (path,) = set(desk.explorer.project.articles.iterdir()) - {article(desk, "small")}
+        calls = re.findall(r"figure\((.*?)\)", read_study(path).body)
+        assert calls[0].startswith('"attention_map", layer=0, head=0, shade=')
+        assert calls[1].startswith('"heads", measure="first_token", view=')
         tab.context.close()
         serving.shutdown()
 

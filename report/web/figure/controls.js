@@ -32,6 +32,12 @@ export function offers(input, value) {
 export const wordsOf = (input) =>
   (input.selectedOptions?.[0] ?? input.parentElement).textContent.trim();
 
+// What inputs say, {param: value}: sliders, and what is chosen of switches.
+export function stateOf(inputs) {
+  const chosen = [...inputs].filter(isChosen);
+  return Object.fromEntries(chosen.map((input) => [param(input), valueOf(input)]));
+}
+
 // What a reader reads of a slider's value. It may have a name.
 export function shownValue({ value, min, dataset }) {
   if (dataset.labels) return JSON.parse(dataset.labels)[value - min];

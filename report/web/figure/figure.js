@@ -7,8 +7,8 @@ import * as address from "../reader/address.js";
 import { pinsInAddress } from "../reader/marks.js";
 import { Chart, markHead } from "./chart.js";
 import {
-  isChosen, moved, offers, openOnPhone, opening, param, shownValue, showValue, valueOf, wasChosen,
-  watchInputs, watchPointing, watchSettling,
+  moved, offers, openOnPhone, opening, param, shownValue, showValue, stateOf, wasChosen, watchInputs,
+  watchPointing, watchSettling,
 } from "./controls.js";
 import { Finder } from "./find.js";
 import { fitSliders, freeSliders } from "./models.js";
@@ -46,8 +46,7 @@ export class Figure {
   }
 
   get state() {
-    const chosen = this.inputs.filter(isChosen);
-    return Object.fromEntries(chosen.map((input) => [param(input), valueOf(input)]));
+    return stateOf(this.inputs);
   }
 
   // The state in which the page came.

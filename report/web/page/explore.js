@@ -154,9 +154,9 @@ function propose() {
 
 // What stands there: the text that was measured, its figures with their controls, the pinned token.
 async function standing() {
-  const { figures } = await import("../figure/figure.js");
+  const { stateOf } = await import("../figure/controls.js"); // also before figures come to life
   const there = [...answer.querySelectorAll("figure[data-figure]:not(section *)")];
-  const states = there.map((each) => [each.dataset.figure, figures.get(each)?.state ?? {}]);
+  const states = there.map((each) => [each.dataset.figure, stateOf(each.querySelectorAll("input[name]"))]);
   const token = pinned() < 0 ? null : pinned();
   return { text: shown.text, title: title.value, figures: states, token };
 }
