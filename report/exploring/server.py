@@ -38,8 +38,8 @@ MEMORY = 2**30
 
 NUMBER = re.compile(r"\d{1,12}", re.ASCII)
 
-BODY = 8 * LONGEST
-"""Bytes of a question, at most."""
+BODY = 16 * LONGEST
+"""Bytes of a question, at most: JSON may have six a character, and there are two texts."""
 
 
 TABS = 32
@@ -163,15 +163,27 @@ class Handler(serve.Handler):
     def do_POST(self):  # noqa: N802
         length = self.headers.get("Content-Length", "")
         answers = {"ask": self.desk.answer, "keep": self.desk.keep}.get(self.below())
-        if answers is None or not NUMBER.fullmatch(length) or int(length) > BODY:
+        if answers is None or not NUMBER.fullmatch(length):
             self.close_connection = True
             return self.send_error(HTTPStatus.BAD_REQUEST)
+        if int(length) > BODY:
+            return self.refuse_long(int(length))
         try:
             request = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
             request = None
-        answer = answers(request if isinstance(request, dict) else {})
-        return self.send(json.dumps(answer).encode(), "application/json")
+        return self.say(answers(request if isinstance(request, dict) else {}))
+
+    def refuse_long(self, rest):
+        """Say that a question is too long, and let go of it: a browser reads no answer before it
+        has sent all."""
+        self.close_connection = True
+        self.say({"error": f"at most {LONGEST:,} characters of a text are measured; shorten it."})
+        while rest > 0 and (piece := self.rfile.read(min(rest, serve.PIECE))):
+            rest -= len(piece)
+
+    def say(self, answer):
+        self.send(json.dumps(answer).encode(), "application/json")
 
     def below(self):
         """What follows the key in the address; None where the key is wrong."""

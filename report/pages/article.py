@@ -50,8 +50,8 @@ class ArticleFigures:
     ):
         """name: of the article, as in addresses; project: the publication that it is in
 
-        pictures: whether figures have still pictures, and sentences for states that they do not
-            open at
+        pictures: whether figures have still pictures, sentences for states that they do not open
+            at, and pages of their own
         """
         self.name, self.project, self.pictures = name, project, pictures
         self.data, self.cache = data, cache or Drawn()
@@ -324,7 +324,7 @@ class ArticleFigures:
             "finds": figure.finds(data),
             "files": f"{root}figures/{self.name}/",
             "datasets": f"{root}datasets/{self.name}/{data.address}",
-            "embed": f"{root}embed/{self.name}/{placed.name}.html",
+            "embed": f"{root}embed/{self.name}/{placed.name}.html" if self.pictures else "",
         }
 
     def _caption(self, placed):

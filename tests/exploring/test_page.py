@@ -93,10 +93,14 @@ def test_a_head_stays_while_texts_change(visit):
     page = visit({"text": FIRST})
     reads(page, FIRST)
     go_live(page, 1)
+    seen = page.locator("#fig-1 .live-figure__seen")
+    assert seen.is_visible()
     page.locator("#fig-1 input[name=head]").press("ArrowRight")
+    seen.wait_for(state="hidden")  # it is about the head before
     page.locator("[name=text]").fill(OTHER)
     reads(page, OTHER)
     assert page.input_value("#fig-1 input[name=head]") == "1"
+    assert seen.is_visible()
 
 
 def test_the_page_stays_where_it_is_while_one_types(visit):
@@ -150,6 +154,8 @@ def test_a_mistake_is_a_sentence_and_the_last_picture_stays(visit):
     page.locator("[name=text]").fill("  ")
     until(page, "document.querySelector('.explore__says').textContent !== ''")
     assert "there is no text" in said(page)
+    page.locator("[name=text]").fill("\0" * 3_000_000)  # each is sent as six bytes
+    until(page, "document.querySelector('.explore__says').textContent.includes('100,000')")
     reads(page, FIRST)
     page.locator("[name=text]").fill(OTHER)
     reads(page, OTHER)
