@@ -21,7 +21,7 @@ from report.kinds.passage.live import LivePassage, OfCorpus
 from report.kinds.passage.measure import NOT_IN_SUMS, Inputs, parts, tokenized
 from report.kinds.prediction.live import LivePrediction
 from report.measures import OwnMeasure, known, own_files, own_measures
-from report.measuring.key import determined_by
+from report.measuring.key import beside_files, files_of
 from report.measuring.kind import Announce
 from report.notebook.measurement import Model
 from report.pages.article import ArticleFigures
@@ -96,6 +96,7 @@ class Explorer:
         self.root = project.root if project else NOWHERE
         self.measures: tuple[OwnMeasure, ...] | None = None
         self.corpus: OfCorpus | None = None
+        self._files: dict | None = None  # of the model, once datasets may be of it
         self._read_measures()
 
     def _read_measures(self):
@@ -200,22 +201,30 @@ class Explorer:
         project; None if there are none. Frozen ones count whatever code measured them."""
         if self.project is None:
             return None
-        inputs = replace(self._inputs(SENTENCE), chat=False)
-        now = determined_by(self.model.source, "passage", parts(inputs), self.model.settings)
-        later = {*NOT_IN_SUMS} - {"corpus", "heads"}
+        later = {*NOT_IN_SUMS, "model"} - {"corpus", "heads"}
         for folder, may_differ in (
             (self.project.site_src / "datasets", later),
             (self.project.frozen, later | {"code", "libraries"}),
         ):
-            wanted = _without(now, may_differ)
             for path in sorted(folder.glob("*/*/")):
-                with suppress(ReportError):  # of another kind, or damaged
+                with suppress(ReportError):  # damaged
                     data = PassageData(path)
-                    manifest = data.manifest
-                    of_corpus = manifest["kind"] == "passage" and "corpus" in manifest
-                    if of_corpus and _without(manifest["determined_by"], may_differ) == wanted:
+                    of_corpus = data.manifest["kind"] == "passage" and "corpus" in data.manifest
+                    if of_corpus and self._fits(data.manifest["determined_by"], may_differ):
                         return OfCorpus.read(data)
         return None
+
+    def _fits(self, before, may_differ):
+        """Whether datasets are of this model, what takes long to know last."""
+        source, settings = self.model.source, self.model.settings
+        if before.get("model_name") != source.title:
+            return False
+        inputs = replace(self._inputs(SENTENCE), chat=False)
+        now = beside_files(source, "passage", parts(inputs), settings)
+        if _without(now, may_differ) != _without(before, may_differ):
+            return False
+        self._files = self._files or files_of(source, settings["layers"])
+        return before["model"] == self._files
 
 
 def _without(parts, names):

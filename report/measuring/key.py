@@ -43,10 +43,15 @@ def determined_by(source: Source, kind: str, parts: dict, settings: dict | None 
     raises: ReportError if a weight file is missing or damaged
     """
     settings = settings or {}
+    of_model = {"model": files_of(source, settings.get("layers"))}
+    return of_model | beside_files(source, kind, parts, settings)
+
+
+def beside_files(source: Source, kind: str, parts: dict, settings: dict) -> dict:
+    """`determined_by` without "model", for which all weights are read."""
     libraries = LIBRARIES + (OF_GGUF if source.model.file else ())
     libraries += OF_CHATS if parts.get("chat") else ()
     return {
-        "model": _model(source, settings.get("layers")),
         "model_name": source.title,
         "settings": settings,
         **parts,
@@ -68,12 +73,12 @@ def version(library: str) -> str:
         return "not installed"
 
 
-def _model(source, layers):
-    """What identifies the files of a model: a commit on the hub, or checksums."""
+def files_of(source: Source, layers: int | None) -> dict:
+    """The "model" of `determined_by`, which identifies files: a commit on the hub, or checksums."""
     if source.folder is None:
         return {"hub": source.name, "revision": source.revision}
     if source.base is not None:
-        return _settings_hashes(source.folder) | {"base": _model(source.base, layers)}
+        return _settings_hashes(source.folder) | {"base": files_of(source.base, layers)}
     if source.file is not None:
         settings = open_gguf(source.folder).settings_sha256()
         weights = weights_sha256(source.folder, layers)
@@ -94,7 +99,7 @@ def known_model(source: Source, layers: int | None, before: dict) -> dict:
     if source.folder is None:
         return before
     try:
-        return _model(source, layers)
+        return files_of(source, layers)
     except ReportError:  # its weights are not here
         if source.file is not None:
             return before

@@ -4,6 +4,7 @@ import http.client
 import json
 import posixpath
 import re
+import shutil
 import threading
 import time
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from report.errors import ReportError
 from report.exploring import page
 from report.exploring.page import LONGEST, MOST_TOKENS, Answer, Explorer, Question
 from report.exploring.server import BODY, KEPT, Desk
+from report.notebook import load
 from report.project import Project
 from tests.documents import blocks
 from tests.exploring.conftest import FIRST
@@ -267,6 +269,20 @@ def test_numbers_of_another_model_or_corpus_are_not_taken(
         assert Explorer(model, project).corpus is None
     finally:
         path.write_text(before)
+
+
+def test_weights_are_read_once_where_no_dataset_is_of_them(
+    data_of_corpus, falcon_folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(page, "corpus", lambda: CORPUS)
+    project, _ = data_of_corpus
+    shutil.copytree(falcon_folder, tmp_path / "another")
+    model = load(tmp_path / "another")
+    for path in (tmp_path / "another").glob("*.safetensors"):
+        path.unlink()
+    explorer = Explorer(model, project)
+    assert explorer.corpus is None
+    assert explorer.answer(Question(1, FIRST), lambda *_: None, print).html
 
 
 def test_a_failing_measure_of_the_project_is_named(model, tmp_path):

@@ -7,6 +7,7 @@ nobody looks at all of them. What is read here equals what reading the files giv
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -98,7 +99,7 @@ class LivePassage(InMemory, PassageData):
             self._makers |= _beside(self._makers, corpus, known(inputs.measures), of_heads)
         self.manifest = {
             "kind": self.kind,
-            **recorded(loaded, announce),
+            **_recorded(loaded, announce),
             **facts,
             **measure.described(measured),
             "files": dict.fromkeys(self._makers),
@@ -111,6 +112,15 @@ class LivePassage(InMemory, PassageData):
     def visible(self, layer: int, head: int) -> Visible:
         """As `PassageData.visible`, without the dataset of the head."""
         return Visible.of(self._measurement.visible(layer), self.length)
+
+
+def _recorded(loaded, announce):
+    """As `recorded`, but for the checksum of the weights: all of them would be read for it."""
+    unread = copy(loaded)
+    unread.weights_sha256 = None
+    facts = recorded(unread, announce)
+    del facts["model"]["weights_sha256"]
+    return facts
 
 
 def _beside(makers, corpus, measures, of_heads) -> Iterable[tuple[str, Callable[[], dict]]]:
