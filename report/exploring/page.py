@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from report.datasets import store
 from report.errors import ReportError
@@ -80,8 +82,8 @@ class Answer:
     html: str
     files: dict[str, Callable[[], dict]]
     """Address from the root of the page's folder -> what makes the dataset."""
-    size: int = 0
-    """Bytes that effects on the next token take in memory."""
+    read: Sequence[LivePassage | LivePrediction] = ()
+    """What it shows, which other answers may share."""
 
 
 class Explorer:
@@ -97,6 +99,7 @@ class Explorer:
         self.measures: tuple[OwnMeasure, ...] | None = None
         self.corpus: OfCorpus | None = None
         self._files: dict | None = None  # of the model, once datasets may be of it
+        self._there = WeakValueDictionary()  # what answers show that are still there
         self._read_measures()
 
     def _read_measures(self):
@@ -104,6 +107,7 @@ class Explorer:
         measures = own_measures(own_files(self.root / "measures"))
         if measures != self.measures:
             self.measures = measures
+            self._there.clear()
             self.corpus = self._corpus()
 
     @property
@@ -142,11 +146,7 @@ class Explorer:
             texts[f"{name}-other"] = question.other
         for text in texts.values():
             self._require_short(text)
-        read = []
-        for place, text in texts.items():
-            inputs = self._inputs(text)
-            read.append(LivePassage(self.model.loaded, inputs, announce, progress, self.corpus))
-            read[-1].path = Path(place)
+        read = [self._passage(*each, announce, progress) for each in texts.items()]
         data = read[0]
         effects, lacks = self._effects(question, data, progress)
         article = ArticleFigures(name, Project(self.root), data, pictures=False)
@@ -154,9 +154,28 @@ class Explorer:
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
         html = self._filled("explored.html.j2", **content)
         files = _specifications(article, self.name)
-        for each in (*read, *([effects] if effects else [])):
+        shown = [*read, *([effects] if effects else [])]
+        for each in shown:
             files |= _datasets(each, name)
-        return Answer(question.number, html, files, effects.size if effects else 0)
+        return Answer(question.number, html, files, shown)
+
+    def _passage(self, place, text, announce, progress):
+        """A text that is measured, now or for an answer that is still there."""
+        loaded, inputs = self.model.loaded, self._inputs(text)
+        data = self._kept(
+            text, place, lambda: LivePassage(loaded, inputs, lambda _: None, progress, self.corpus)
+        )
+        for sentence in data.said:
+            announce(sentence)
+        return data
+
+    def _kept(self, key, place, measure):
+        """What an answer shows that is still there; or measured now."""
+        before = self._there.get(key)
+        data = measure() if before is None else copy(before)
+        data.path = Path(place)
+        self._there[key] = data
+        return data
 
     def _effects(self, question, data, progress):
         """What heads do to the next tokens, None where that is not wanted or not to be had; and why
@@ -165,7 +184,9 @@ class Explorer:
             return None, ""
         try:
             text, lens = self._inputs(question.text).passage.text, question.predict == LENS
-            return LivePrediction(self.model.loaded, data, text, lens, progress), ""
+            about = self.model.loaded, data, text, lens, progress
+            key = question.text, question.predict
+            return self._kept(key, data.path.name, lambda: LivePrediction(*about)), ""
         except ReportError as error:
             progress()  # so an end that it asked for is none of a text without effects
             return None, str(error)

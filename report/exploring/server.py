@@ -7,6 +7,7 @@ newest wins, and what is under way for it is dropped after the layer that it is 
 
 from __future__ import annotations
 
+import gc
 import hmac
 import json
 import re
@@ -34,7 +35,7 @@ KEPT = 8
 """Answers that a page may still fetch of, the newest: those of several tabs, and of going back."""
 
 MEMORY = 2**30
-"""Bytes that all of these take by effects on the next token, at most, unless it is one."""
+"""Bytes that all of these take by what was measured for them, at most, unless it is one."""
 
 NUMBER = re.compile(r"\d{1,12}", re.ASCII)
 
@@ -86,10 +87,7 @@ class Desk:
             if not is_lack_of_memory(error):
                 raise
             return {"error": "there is not enough memory for this text; shorten it."}
-        with self.counting:
-            self.answers[answer.number] = answer
-            while len(self.answers) > KEPT or (len(self.answers) > 1 and self._size() > MEMORY):
-                self.answers.popitem(last=False)
+        self._add(answer)
         return {"number": answer.number, "html": answer.html, "warnings": warnings}
 
     def keep(self, request: dict) -> dict:
@@ -106,8 +104,21 @@ class Desk:
         make = answer and answer.files.get(address)
         return content_of(make()) if make else None
 
+    def _add(self, answer):
+        """Let older answers go where there are too many."""
+        with self.counting:
+            self.answers[answer.number] = answer
+            if len(self.answers) > KEPT:
+                self.answers.popitem(last=False)
+            full = self._size() > MEMORY
+            while len(self.answers) > 1 and self._size() > MEMORY:
+                self.answers.popitem(last=False)
+        if full:
+            gc.collect()  # not all that is large goes by itself
+
     def _size(self):
-        return sum(answer.size for answer in self.answers.values())
+        shown = [each for answer in self.answers.values() for each in answer.read]
+        return sum({id(each._makers): each.size for each in shown}.values())  # some share these
 
     def _question(self, request):
         with self.counting:

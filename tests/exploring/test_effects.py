@@ -1,6 +1,5 @@
 """What heads do to the next token, on the page of `explore`: where it is asked for, and can be."""
 
-import gc
 import json
 import re
 import threading
@@ -18,7 +17,6 @@ from report.exploring import server
 from report.exploring.page import EFFECTS, LENS, Explorer, Question
 from report.exploring.server import Desk
 from report.kinds.prediction import measure as kind
-from report.kinds.prediction.live import LivePrediction
 from report.notebook.measurement import load
 from tests import tabs
 from tests.figures.live_page import go_live, until
@@ -133,12 +131,15 @@ def test_a_newer_question_ends_their_measuring(explorer):
     for predict in ("", LENS):
         steps = count(1)
         step = partial(next, steps)
-        explorer.answer(Question(8, SENTENCE, predict=predict), lambda *_, call=step: call(), print)
+        Explorer(explorer.model, None).answer(
+            Question(8, SENTENCE, predict=predict), lambda *_, call=step: call(), print
+        )
         counts.append(next(steps))
     assert counts[1] > counts[0] + 1
     for last in range(*counts):
         with pytest.raises(StoppedError):
-            explorer.answer(Question(9, SENTENCE, predict=LENS), stopping(last), print)
+            fresh = Explorer(explorer.model, None)
+            fresh.answer(Question(9, SENTENCE, predict=LENS), stopping(last), print)
 
 
 def stopping(last):
@@ -152,16 +153,24 @@ def stopping(last):
     return step
 
 
-def test_what_takes_much_memory_goes_before_other_answers_are_too_many(explorer, monkeypatch):
-    monkeypatch.setattr(server, "MEMORY", 1)
+def test_what_takes_much_memory_goes_before_other_answers_are_too_many(cache, falcon_folder):
+    desk = Desk(Explorer(load(falcon_folder), None))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server, "MEMORY", 1)
+        desk.answer({"text": SENTENCE, "predict": EFFECTS})
+        texts = ["the lamp was lit", "the hill was lit"]
+        more = [desk.answer({"text": text, "other": "a b"})["number"] for text in texts]
+    assert [*desk.answers] == more[1:]
+    there = {each.path.name for each in desk.explorer._there.values()}  # whoever else holds them
+    assert there == {f"text-{more[1]}", f"text-{more[1]}-other"}
+
+
+def test_answers_of_the_same_text_count_it_once(explorer, monkeypatch):
     desk = Desk(explorer)
-    last = [desk.answer({"text": SENTENCE, "predict": EFFECTS})["number"] for _ in range(3)][-1]
-    assert [*desk.answers] == [last]
-    gc.collect()
-    found = [each for each in gc.get_objects() if isinstance(each, LivePrediction)]
-    assert [each.path.name for each in found] == [f"text-{last}"]
-    more = [desk.answer({"text": SENTENCE})["number"] for _ in range(2)]
-    assert [*desk.answers] == more
+    desk.answer({"text": SENTENCE, "predict": EFFECTS})
+    monkeypatch.setattr(server, "MEMORY", 1 + 2 * desk._size())
+    numbers = [desk.answer({"text": SENTENCE, "layer": layer})["number"] for layer in range(6)]
+    assert [*desk.answers][1:] == numbers
 
 
 @pytest.mark.parametrize("predict", [1, True, None, "all", ["lens"]])

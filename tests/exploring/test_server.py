@@ -229,6 +229,32 @@ def test_another_text_is_measured_beside_it(address, model):
     assert f"L{first['layer']}H{first['head']}" in found["html"]
 
 
+def test_only_what_is_new_is_measured(model, explorer):
+    steps, answers = [], []
+
+    def measured(**changes):
+        steps.clear()
+        question = Question(10 + len(answers), FIRST, **changes)
+        answers.append(explorer.answer(question, lambda *_: steps.append(1), print))
+        return len(steps)
+
+    whole = measured(head=1)
+    layers = model.loaded.measured_layers
+    assert whole in (0, layers)  # an answer of another test may still be there
+    assert measured(measure="itself", layer=1) == 0
+    assert [measured(other=OTHER[:end]) for end in (-2, -1)] == [layers, layers]
+    of_effects = measured(predict="effects")
+    assert of_effects > 0
+    assert measured(predict="effects", other=OTHER[:-1]) == 0
+    assert measured(predict="effects", other=FIRST) == 0
+    for number, answer in enumerate(answers, 10):
+        name = f"datasets/text-{number}/text-{number}/attention/1/1.json"
+        assert (
+            answer.files[name]()
+            == answers[0].files["datasets/text-10/text-10/attention/1/1.json"]()
+        )
+
+
 def test_the_same_text_beside_it_changes_nothing(address):
     found = answer(address, text=FIRST, other=FIRST)
     assert "No measure that both texts have changes" in found["html"]

@@ -1,6 +1,7 @@
 """The tables of heads of a model: one a measure, over some texts each."""
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar, head_statistics
-from report.datasets.read.model import ModelData
+from report.datasets.read.model import ModelData, kept
 from report.measures import named
 
 
@@ -35,11 +36,8 @@ class MeasuredHeads(ModelData):
         """
         return self._measured(named(measure, self.measures))
 
-    @functools.cached_property
-    def _measured(self):
-        return functools.cache(self._read_measure)
-
-    def _read_measure(self, measure):
+    @kept(lambda _: math.inf)
+    def _measured(self, measure):
         name = head_statistics.FILE.format(measure)
         heads = columnar.decode(self._read(name)).get("heads", {})
         wanted = {"source", "layer", "head", measure, f"rank_{measure}"}
@@ -51,15 +49,12 @@ class MeasuredHeads(ModelData):
         """A column of a measure's table over one of `sources`: float [layer, head]."""
         return self._of_heads(column, named(measure, self.measures), source)
 
-    @functools.cached_property
-    def _of_heads(self):
-        def of_heads(column, measure, source):
-            table = self._measured(measure)
-            values = table[column][table["source"] == source].reshape(self.layers, self.heads)
-            values.setflags(write=False)  # all who ask get the same
-            return values
-
-        return functools.cache(of_heads)
+    @kept(lambda _: math.inf)
+    def _of_heads(self, column, measure, source):
+        table = self._measured(measure)
+        values = table[column][table["source"] == source].reshape(self.layers, self.heads)
+        values.setflags(write=False)  # all who ask get the same
+        return values
 
     @functools.cached_property
     def head_statistics(self) -> dict[str, np.ndarray]:

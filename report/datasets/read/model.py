@@ -1,10 +1,38 @@
 """What the datasets of one model have in common, for every kind of article."""
 
 import functools
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from report.datasets import store
 from report.text import all_isolated
+
+
+def kept(most: Callable[[Any], float]) -> Callable[[Callable], Callable]:
+    """Has the last results of a method, or of a function of an object, kept with that object, so
+    that they go when it goes.
+
+    most: how many, a function of the object
+    """
+
+    def keeping(method):
+        name = f"_kept_{method.__name__}"
+
+        @functools.wraps(method)
+        def call(self, *arguments):
+            results = vars(self).setdefault(name, {})
+            made = results.pop(arguments, None)  # and is the newest from now on
+            results[arguments] = made = method(self, *arguments) if made is None else made
+            while len(results) > most(self):
+                with suppress(RuntimeError):  # another thread changed it meanwhile
+                    results.pop(next(iter(results)), None)
+            return made
+
+        return call
+
+    return keeping
 
 
 class ModelData:

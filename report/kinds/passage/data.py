@@ -1,6 +1,7 @@
 """The datasets of an article about a passage, read lazily: what its figures and templates see."""
 
 import functools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.passage import part_name
 from report.datasets.formats.visible import Visible
 from report.datasets.read.heads import MeasuredHeads
+from report.datasets.read.model import kept
 from report.errors import ReportError
 from report.text import isolated, slug, told_apart
 
@@ -141,12 +143,8 @@ class PassageData(MeasuredHeads):
         """
         return self._decoded(layer, head)
 
-    @functools.cached_property
-    def _decoded(self):
-        """`_decode`, which keeps some heads: each is four arrays of all its cells."""
-        return functools.lru_cache(max(2, CELLS // self.length**2))(self._decode)
-
-    def _decode(self, layer, head):
+    @kept(lambda self: max(2, CELLS // self.length**2))
+    def _decoded(self, layer, head):
         name = f"attention/{layer}/{head}.json"
         shard = self._shard(layer, head)
         if "keys" in shard:
@@ -160,15 +158,15 @@ class PassageData(MeasuredHeads):
             )
         return decoded
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019 (one PassageData an article, as long as the build)
+    @kept(lambda _: 64)
     def _shard(self, layer: int, head: int) -> dict:
         return self._read(f"attention/{layer}/{head}.json")
 
-    @functools.lru_cache(maxsize=4)  # noqa: B019
+    @kept(lambda _: 4)
     def _keys(self, name: str) -> dict:
         return self._read(name)
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019
+    @kept(lambda _: 64)
     def updates(self, layer: int) -> dict[str, dict[str, np.ndarray]]:
         """Tables "points" and "region" of one layer: table -> column -> array.
 

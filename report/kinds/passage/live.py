@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import partial
 from pathlib import Path
 
@@ -83,11 +83,18 @@ class LivePassage(InMemory, PassageData):
         raises: ReportError if the passage cannot be measured
         """
         super().__init__(Path())
+        self.said: list[str] = []
+        """What was announced."""
+
+        def say(sentence):
+            self.said.append(sentence)
+            announce(sentence)
+
         read, taken = measure.tokenized(loaded, inputs), known(inputs.measures).values()
         tokens = len(read.token_ids)
         if said := beyond(loaded.identity, tokens):
-            announce(said)
-        with heard(loaded.identity["name"], announce), enough_memory(f"measuring {tokens} tokens"):
+            say(said)
+        with heard(loaded.identity["name"], say), enough_memory(f"measuring {tokens} tokens"):
             kept_heads.require(loaded, inputs.heads)
             whole = measure_passage(loaded, read.token_ids, progress, measures=[*taken])
         self._measurement = of_heads = kept_heads.of(whole, inputs.heads)
@@ -99,11 +106,18 @@ class LivePassage(InMemory, PassageData):
             self._makers |= _beside(self._makers, corpus, known(inputs.measures), of_heads)
         self.manifest = {
             "kind": self.kind,
-            **_recorded(loaded, announce),
+            **_recorded(loaded, say),
             **facts,
             **measure.described(measured),
             "files": dict.fromkeys(self._makers),
         }
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that it takes, about: what was measured, and heads decoded of it."""
+        heads = len(vars(self).get("_kept__decoded", ()))
+        cells = 8 * self.length**2
+        return _bytes(self._measurement) + heads * cells * (2 + len(self.terms))
 
     def _terms_of(self, layer):
         # as the dataset of a head has them, which takes a tenth of a second to make
@@ -112,6 +126,15 @@ class LivePassage(InMemory, PassageData):
     def visible(self, layer: int, head: int) -> Visible:
         """As `PassageData.visible`, without the dataset of the head."""
         return Visible.of(self._measurement.visible(layer), self.length)
+
+
+def _bytes(value):
+    """Of all arrays in a value and in what it holds."""
+    if is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, dict | list | tuple):
+        return sum(map(_bytes, value.values() if isinstance(value, dict) else value))
+    return getattr(value, "nbytes", 0)
 
 
 def _recorded(loaded, announce):
