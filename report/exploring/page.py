@@ -111,6 +111,11 @@ class Explorer:
             self.corpus = self._corpus()
 
     @property
+    def own_folders(self) -> list[Path]:
+        """Where what its author wrote lies."""
+        return [self.root / name for name in ("measures", "figures", "templates")]
+
+    @property
     def name(self) -> str:
         """Of the model."""
         return self.model.loaded.identity["name"]

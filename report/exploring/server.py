@@ -21,6 +21,8 @@ from http import HTTPStatus
 from pathlib import Path
 
 from report import files
+from report.authored.endless import Bounded, limit
+from report.authored.guard import TooLongError
 from report.errors import ReportError
 from report.exploring.keep import keep
 from report.exploring.page import EFFECTS, LENS, LONGEST, Answer, Explorer, Question, content_of
@@ -61,6 +63,8 @@ class Desk:
         """Name of a tab -> number of its newest question."""
         self.answers: OrderedDict[int, Answer] = OrderedDict()
         self.counting = threading.Lock()
+        self.limit = limit()
+        self.running = self._bounded()
 
     def answer(self, request: dict) -> dict:
         """What the page shows of a question; what is wrong is a sentence.
@@ -73,15 +77,17 @@ class Desk:
             require = partial(self._require, str(request.get("tab")), question.number)
             while not self.measuring.acquire(timeout=0.05):
                 require()
+                self.running.require_end()
             try:
                 require()
-                with supported(self.explorer.name):
+                self.running = self._bounded()
+                with self.running, supported(self.explorer.name):
                     answer = self.explorer.answer(question, require, warnings.append)
             finally:
                 self.measuring.release()
         except DroppedError:
             return {"dropped": True}
-        except (ReportError, OSError) as error:
+        except (ReportError, OSError, TooLongError) as error:
             return {"error": str(error)}
         except Exception as error:
             if not is_lack_of_memory(error):
@@ -93,16 +99,33 @@ class Desk:
     def keep(self, request: dict) -> dict:
         """Make an article of what a page shows; a sentence. request: as of `keep.keep`"""
         try:
-            with self.measuring:  # so that no two take the same name
-                return {"done": keep(self.explorer, request)}
-        except (ReportError, OSError) as error:
+            while not self.measuring.acquire(timeout=0.05):  # so that no two take the same name
+                self.running.require_end()
+            try:
+                self.running = self._bounded()
+                with self.running:
+                    return {"done": keep(self.explorer, request)}
+            finally:
+                self.measuring.release()
+        except (ReportError, OSError, TooLongError) as error:
             return {"error": str(error)}
 
     def file(self, number: int, address: str) -> bytes | None:
         """A file of an answer; None if there is none."""
         answer = self.answers.get(number)
         make = answer and answer.files.get(address)
-        return content_of(make()) if make else None
+        if not make:
+            return None
+        with self._bounded():
+            return content_of(make())
+
+    def page(self) -> bytes:
+        """The page, before anything is measured."""
+        with self._bounded():
+            return self.explorer.page().encode()
+
+    def _bounded(self):
+        return Bounded(self.explorer.own_folders, self.limit)
 
     def _add(self, answer):
         """Let older answers go where there are too many."""
@@ -161,13 +184,13 @@ class Handler(serve.Handler):
         if rest is None:
             return self.send_error(HTTPStatus.NOT_FOUND)
         if rest == "articles/explore/":
-            page = self.desk.explorer.page().encode()
-            return self.send(page, "text/html; charset=utf-8")
+            return self.made(self.desk.page, "text/html; charset=utf-8")
         folder, _, below = rest.partition("/")
         name = below.partition("/")[0]
         if folder in ("datasets", "figures") and name.startswith("text-"):
             number = name.removeprefix("text-")
-            return self.made(int(number) if NUMBER.fullmatch(number) else 0, rest)
+            number = int(number) if NUMBER.fullmatch(number) else 0
+            return self.made(partial(self.desk.file, number, rest), "application/json")
         self.path = f"/{rest}"
         return super().do_GET()
 
@@ -201,15 +224,15 @@ class Handler(serve.Handler):
         _, key, rest = [*self.path.partition("?")[0].split("/", 2), "", ""][:3]
         return rest if hmac.compare_digest(key.encode(), self.key.encode()) else None
 
-    def made(self, number, address):
-        """A file that an answer names."""
+    def made(self, make, kind):
+        """What is made when it is asked for; None: there is no such thing."""
         try:
-            content = self.desk.file(number, address)
-        except ReportError as error:
+            content = make()
+        except (ReportError, TooLongError) as error:
             return self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, explain=str(error))
         if content is None:
             return self.send_error(HTTPStatus.NOT_FOUND)
-        return self.send(content, "application/json", Cache_Control="no-store")
+        return self.send(content, kind, Cache_Control="no-store")
 
 
 def explore(

@@ -21,7 +21,7 @@ from report.exploring.server import BODY, KEPT, Desk
 from report.notebook import load
 from report.project import Project
 from tests.documents import blocks
-from tests.exploring.conftest import FIRST
+from tests.exploring.conftest import FIRST, opened
 from tests.small import CORPUS
 
 OTHER = "the hill was lit"
@@ -172,7 +172,7 @@ def test_the_newest_question_wins_and_one_is_measured_at_a_time():
         finally:
             measuring.remove(question.number)
 
-    desk = Desk(SimpleNamespace(answer=measured, name="made"))
+    desk = Desk(SimpleNamespace(answer=measured, name="made", own_folders=[]))
     found = {}
 
     def ask(text):
@@ -211,7 +211,7 @@ def test_a_model_that_fails_is_a_sentence():
     def failing(*_):
         raise RuntimeError("weights of lead")
 
-    found = Desk(SimpleNamespace(answer=failing, name="made")).answer({"text": "a"})
+    found = Desk(SimpleNamespace(answer=failing, name="made", own_folders=[])).answer({"text": "a"})
     assert "model 'made' cannot be measured" in found["error"]
     assert "weights of lead" in found["error"]
 
@@ -352,6 +352,49 @@ def test_heads_of_all_texts_are_those_of_one_model(explorer):
 def test_a_measure_without_a_number_is_no_figure_and_says_why(address):
     found = answer(address, text=FIRST, measure="from_line_end")
     assert "explore__lacks" in found["html"]
+
+
+ENDLESS = '"""A measure."""\nimport time\n\n\ndef rows(attention):\n    while True:\n        {}\n'
+
+
+@pytest.mark.promise("authors-files")
+def test_a_measure_without_an_end_is_ended_and_named(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("REPORT_TIME_LIMIT", "1")
+    path = tmp_path / "measures" / "endless.py"
+    path.parent.mkdir()
+    path.write_text(ENDLESS.format("pass"))
+    desk = Desk(Explorer(model, Project(tmp_path)))
+    error = desk.answer({"text": FIRST})["error"]
+    assert re.search(rf"{re.escape(str(path))}, line [67]: it ran for 1", error)
+    path.write_text(
+        ENDLESS.replace("while True:\n        {}", "return attention.probability[..., 0]")
+    )
+    assert "html" in desk.answer({"text": FIRST})
+
+
+def test_a_page_whose_template_fails_says_why(model, tmp_path):
+    path = tmp_path / "templates" / "explore.html.j2"
+    path.parent.mkdir()
+    path.write_text("{{ 1 / 0 }}")
+    with opened(Explorer(model, Project(tmp_path))) as (address, _):
+        status, content = sent(address, "GET", "articles/explore/")
+        assert status == 500 and b"explore.html.j2, line 1: ZeroDivisionError" in content
+
+
+@pytest.mark.promise("authors-files")
+def test_of_a_measure_that_cannot_be_ended_all_who_wait_are_told(
+    falcon_folder, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("REPORT_TIME_LIMIT", "1")
+    path = tmp_path / "measures" / "endless.py"
+    path.parent.mkdir()
+    path.write_text(ENDLESS.format("time.sleep(20)"))
+    desk = Desk(Explorer(load(falcon_folder), Project(tmp_path)))
+    threading.Thread(target=desk.answer, args=[{"text": FIRST}], daemon=True).start()
+    while not desk.measuring.locked():
+        time.sleep(0.01)
+    for wait, request in ((desk.answer, {"text": OTHER}), (desk.keep, {})):
+        assert f"{path}, line 7: runs without an end" in wait(request)["error"]
 
 
 def test_a_changed_measure_of_the_project_is_taken_at_once(model, tmp_path):
