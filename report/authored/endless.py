@@ -78,19 +78,20 @@ class Bounded:
 
     def _call(self):
         """The frame of the author's code that is at work, the outermost; None if there is none."""
-        frame, found = sys._current_frames().get(self.thread), None
+        frame, outermost = sys._current_frames().get(self.thread), None
         while frame is not None:
-            found = frame if frame.f_code.co_filename.startswith(self.starts) else found
+            if frame.f_code.co_filename.startswith(self.starts):
+                outermost = frame
             frame = frame.f_back
-        return found
+        return outermost
 
     def _error(self):
         """A class of errors, of which Python makes one, without arguments, in the other thread."""
-        said = (
+        sentence = (
             f"it ran for {lasting(self.seconds)} without an end; mend it, or give {guard.LIMIT} "
             "more seconds."
         )
-        make = {"__init__": lambda self: guard.TooLongError.__init__(self, said)}
+        make = {"__init__": lambda self: guard.TooLongError.__init__(self, sentence)}
         return type("EndlessError", (guard.TooLongError,), make)
 
 

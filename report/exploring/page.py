@@ -159,22 +159,22 @@ class Explorer:
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
         html = self._filled("explored.html.j2", **content)
         files = _specifications(article, self.name)
-        shown = [*read, *([effects] if effects else [])]
-        for each in shown:
+        views = [*read, *([effects] if effects else [])]
+        for each in views:
             files |= _datasets(each, name)
-        return Answer(question.number, html, files, shown)
+        return Answer(question.number, html, files, views)
 
     def _passage(self, place, text, announce, progress):
         """A text that is measured, now or for an answer that is still there."""
         loaded, inputs = self.model.loaded, self._inputs(text)
-        data = self._kept(
+        data = self._reused(
             text, place, lambda: LivePassage(loaded, inputs, lambda _: None, progress, self.corpus)
         )
-        for sentence in data.said:
+        for sentence in data.remarks:
             announce(sentence)
         return data
 
-    def _kept(self, key, place, measure):
+    def _reused(self, key, place, measure):
         """What an answer shows that is still there; or measured now."""
         before = self._there.get(key)
         data = measure() if before is None else copy(before)
@@ -191,7 +191,7 @@ class Explorer:
             text, lens = self._inputs(question.text).passage.text, question.predict == LENS
             about = self.model.loaded, data, text, lens, progress
             key = question.text, question.predict
-            return self._kept(key, data.path.name, lambda: LivePrediction(*about)), ""
+            return self._reused(key, data.path.name, lambda: LivePrediction(*about)), ""
         except ReportError as error:
             progress()  # so an end that it asked for is none of a text without effects
             return None, str(error)

@@ -140,8 +140,8 @@ class Desk:
             gc.collect()  # not all that is large goes by itself
 
     def _size(self):
-        shown = [each for answer in self.answers.values() for each in answer.read]
-        return sum({id(each._makers): each.size for each in shown}.values())  # some share these
+        views = [each for answer in self.answers.values() for each in answer.read]
+        return sum({id(each._makers): each.size for each in views}.values())  # some share these
 
     def _question(self, request):
         with self.counting:

@@ -9,7 +9,7 @@ import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar, head_statistics
-from report.datasets.read.model import ModelData, kept
+from report.datasets.read.model import ModelData, with_memory
 from report.measures import named
 
 
@@ -36,7 +36,7 @@ class MeasuredHeads(ModelData):
         """
         return self._measured(named(measure, self.measures))
 
-    @kept(lambda _: math.inf)
+    @with_memory(lambda _: math.inf)
     def _measured(self, measure):
         name = head_statistics.FILE.format(measure)
         heads = columnar.decode(self._read(name)).get("heads", {})
@@ -49,7 +49,7 @@ class MeasuredHeads(ModelData):
         """A column of a measure's table over one of `sources`: float [layer, head]."""
         return self._of_heads(column, named(measure, self.measures), source)
 
-    @kept(lambda _: math.inf)
+    @with_memory(lambda _: math.inf)
     def _of_heads(self, column, measure, source):
         table = self._measured(measure)
         values = table[column][table["source"] == source].reshape(self.layers, self.heads)

@@ -10,7 +10,7 @@ from report.datasets import store
 from report.text import all_isolated
 
 
-def kept(most: Callable[[Any], float]) -> Callable[[Callable], Callable]:
+def with_memory(most: Callable[[Any], float]) -> Callable[[Callable], Callable]:
     """Has the last results of a method, or of a function of an object, kept with that object, so
     that they go when it goes.
 
@@ -18,7 +18,7 @@ def kept(most: Callable[[Any], float]) -> Callable[[Callable], Callable]:
     """
 
     def keeping(method):
-        name = f"_kept_{method.__name__}"
+        name = f"_memory_{method.__name__}"
 
         @functools.wraps(method)
         def call(self, *arguments):

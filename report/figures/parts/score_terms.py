@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from report.datasets.formats.attention import PLACED, DecodedAttention, DecodedTerm
-from report.datasets.read.model import kept
+from report.datasets.read.model import with_memory
 from report.figures.parts.theme import KINDS, TERMS
 from report.kinds.passage.data import PassageData, Token
 from report.text import set_apart, shortened
@@ -25,7 +25,7 @@ NAMES = {"row_constant": ROW_CONSTANT, "mixed": MIXED} | {
 ITSELF, FIRST, ANOTHER = KINDS
 
 
-@kept(lambda _: 1)
+@with_memory(lambda _: 1)
 def choosing(data: PassageData) -> dict[str, str]:
     """The terms that can choose between targets, of "content", "mixed", "bias" and "position".
 

@@ -1,7 +1,6 @@
 """The datasets of an article about a passage, read lazily: what its figures and templates see."""
 
 import functools
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.passage import part_name
 from report.datasets.formats.visible import Visible
 from report.datasets.read.heads import MeasuredHeads
-from report.datasets.read.model import kept
+from report.datasets.read.model import with_memory
 from report.errors import ReportError
 from report.text import isolated, slug, told_apart
 
@@ -143,7 +142,7 @@ class PassageData(MeasuredHeads):
         """
         return self._decoded(layer, head)
 
-    @kept(lambda self: max(2, CELLS // self.length**2))
+    @with_memory(lambda self: max(2, CELLS // self.length**2))
     def _decoded(self, layer, head):
         name = f"attention/{layer}/{head}.json"
         shard = self._shard(layer, head)
@@ -158,15 +157,15 @@ class PassageData(MeasuredHeads):
             )
         return decoded
 
-    @kept(lambda _: 64)
+    @with_memory(lambda _: 64)
     def _shard(self, layer: int, head: int) -> dict:
         return self._read(f"attention/{layer}/{head}.json")
 
-    @kept(lambda _: 4)
+    @with_memory(lambda _: 4)
     def _keys(self, name: str) -> dict:
         return self._read(name)
 
-    @kept(lambda _: 64)
+    @with_memory(lambda _: 64)
     def updates(self, layer: int) -> dict[str, dict[str, np.ndarray]]:
         """Tables "points" and "region" of one layer: table -> column -> array.
 

@@ -83,11 +83,11 @@ class LivePassage(InMemory, PassageData):
         raises: ReportError if the passage cannot be measured
         """
         super().__init__(Path())
-        self.said: list[str] = []
+        self.remarks: list[str] = []
         """What was announced."""
 
         def say(sentence):
-            self.said.append(sentence)
+            self.remarks.append(sentence)
             announce(sentence)
 
         read, taken = measure.tokenized(loaded, inputs), known(inputs.measures).values()
@@ -115,7 +115,7 @@ class LivePassage(InMemory, PassageData):
     @property
     def size(self) -> int:
         """Bytes of memory that it takes, about: what was measured, and heads decoded of it."""
-        heads = len(vars(self).get("_kept__decoded", ()))
+        heads = len(vars(self).get("_memory__decoded", ()))
         cells = 8 * self.length**2
         return _bytes(self._measurement) + heads * cells * (2 + len(self.terms))
 
