@@ -23,6 +23,7 @@ from report.kinds.passage.live import LivePassage, OfCorpus
 from report.kinds.passage.measure import NOT_IN_SUMS, Inputs, parts, tokenized
 from report.kinds.prediction.live import LivePrediction
 from report.measures import OwnMeasure, known, own_files, own_measures
+from report.measuring.forecast import require_room
 from report.measuring.key import beside_files, files_of
 from report.measuring.kind import Announce
 from report.notebook.measurement import Model
@@ -203,6 +204,7 @@ class Explorer:
                 f"the text has {tokens:,} tokens, and at most {MOST_TOKENS:,} are shown here; "
                 "shorten it, or write an article about it."
             )
+        require_room(tokens)
 
     def tokens(self, text: str) -> int:
         """How many tokens a text has; ReportError as `answer`."""

@@ -8,9 +8,11 @@ and of the largest tensors that are kept beside them.
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from report.datasets import store
+from report.errors import ReportError
 from report.measuring.kind import Announce, Progress
 from report.text import count, lasting, sized
 
@@ -26,6 +28,10 @@ machine has them has as much."""
 
 HALF = ("bfloat16", "float16")
 """Dtypes of files of half the bytes of float32."""
+
+A_CELL = 80
+"""Bytes of memory of a cell, a current and a target token, while a text is measured and shown: ten
+numbers of the head that is looked at."""
 
 SOME = 6
 """Layers whose datasets are made to tell the size of all."""
@@ -70,6 +76,53 @@ def needs(loaded: "LoadedModel", together: int = 0, kept: int = 0, logits: int =
         f"{said}; the weights are in float32, twice the {stored} of the file (dtype: bfloat16 "
         "takes half, and rounds more)."
     )
+
+
+def require_whole(loaded: "LoadedModel") -> None:
+    """Refuse a model that is to stay in memory, and of which only a layer at a time fits there.
+
+    raises: ReportError with what its weights need, what is free, and how many layers would fit
+    """
+    from report.models.find.weights import first_layers, parameters
+    from report.models.load import placement
+    from report.models.partial.packed import open_checkpoint
+
+    if loaded.partial is None or not loaded.partial.layer_by_layer:
+        return
+    about, folder = loaded.identity, loaded.folder
+    held = open_checkpoint(folder).shapes(whole=False)
+    free = placement.available(placement.device_named(about["device"]))
+
+    def needs_of(layers):
+        wanted = layers and partial(first_layers, count=layers)
+        return parameters(folder, held, wanted) * loaded.model.dtype.itemsize
+
+    most = loaded.measured_layers
+    needed = needs_of(None if most == about["num_hidden_layers"] else most)
+    fitting = [n for n in range(1, most + 1) if needs_of(n) <= placement.SHARE * free]
+    instead = "; not even its first layer would fit"
+    if fitting:
+        layers = f"0-{fitting[-1] - 1}" if fitting[-1] > 1 else "0"
+        instead = f": --layers {layers} needs {sized(needs_of(fitting[-1]))}"
+    raise ReportError(
+        f"model '{about['name']}' would need {sized(needed)} of memory to stay there, and "
+        f"{sized(free)} are free, of which weights may take {placement.SHARE:.0%}{instead}"
+    )
+
+
+def require_room(tokens: int) -> None:
+    """Refuse a text that there is no memory for, to measure and to show it.
+
+    raises: ReportError with what it needs, and what is free
+    """
+    from report.models.load import placement
+
+    needed, free = A_CELL * tokens**2, placement.available(placement.device_named("cpu"))
+    if needed > free:
+        raise ReportError(
+            f"the text has {tokens:,} tokens, for which about {sized(needed)} of memory are "
+            f"needed, and {sized(free)} are free; shorten it."
+        )
 
 
 def beyond(identity: dict, tokens: int) -> str:

@@ -16,6 +16,7 @@ from report.kinds import folders
 from report.measures import own_files
 from report.measuring.alone import load_source, measure_with
 from report.measuring.command import named_anywhere
+from report.measuring.forecast import require_whole
 from report.measuring.kind import SOMEWHERE
 from report.measuring.plan import plans
 from report.measuring.run import MeasuringRun, carry_out, read, say_read
@@ -72,8 +73,10 @@ def load(model: str | Path = "falcon-8x8", **options: Any) -> "Model":
     """Load a model once, to measure one text after the other with it.
 
     model: as of `measure`
-    options: layers, dtype, device, trust_remote_code and the like, as in front matter
-    raises: ReportError, which says in one sentence what is wrong
+    options: layers, dtype, device, trust_remote_code and the like, as in front matter; with
+        layer_by_layer=True each text reads all weights again
+    raises: ReportError, which says in one sentence what is wrong, also that all weights would not
+        fit in memory
     """
     return Model(model, options)
 
@@ -91,6 +94,8 @@ class Model:
         require_layers(self.source, self.settings["layers"])
         loading = self.settings | {"layer_by_layer": wanted.layer_by_layer}
         self.loaded = load_source(self.source, loading, print)
+        if wanted.layer_by_layer is None:
+            require_whole(self.loaded)
 
     def measure(
         self,

@@ -9,15 +9,20 @@ import pytest
 from report import families
 from report.datasets.read.study import open_study
 from report.errors import ReportError
+from report.exploring.page import Explorer
+from report.exploring.server import Desk
 from report.measuring import forecast, run
 from report.measuring.forecast import LITTLE, Pace, Rest, needs, size, writes
 from report.measuring.plan import Plan
+from report.models.load import placement
 from report.models.load.load import load_model
+from report.models.partial.reader import Checkpoint
+from report.notebook import load
 from report.project import project as project_in
 from report.study.study import read_study
 from report.text import lasting, sized
 from tests.models.checkpoints import save
-from tests.small import write_publication
+from tests.small import SENTENCE, write_publication
 
 pytestmark = pytest.mark.usefixtures("short_corpus")
 
@@ -69,6 +74,39 @@ def sentence(told, pattern):
     said = [(n, re.search(pattern, each)) for n, each in enumerate(told) if isinstance(each, str)]
     ((place, match),) = [(place, match) for place, match in said if match]
     return place, match
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """A function that says how many bytes of memory are free."""
+    return lambda size: monkeypatch.setattr(placement, "available", lambda device: size)
+
+
+def test_what_does_not_fit_in_memory_is_not_loaded_to_stay_there(falcon_folder, free, monkeypatch):
+    free(250_000)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "read", None)  # no weight is
+        with pytest.raises(ReportError) as refusal:
+            load(falcon_folder)
+    assert str(refusal.value).endswith(
+        "would need 0.2 MB of memory to stay there, and 0.2 MB are free, of which weights may take "
+        "60%: --layers 0-1 needs 0.1 MB"
+    )
+    assert load(falcon_folder, layers="0-1").measure(SENTENCE).data.layers == 2
+    with pytest.raises(ReportError, match="--layers 0-1 needs"):
+        load(falcon_folder, layers="0-2")
+    free(100_000)
+    with pytest.raises(ReportError, match="not even its first layer"):
+        load(falcon_folder)
+    assert load(falcon_folder, layer_by_layer=True).measure(SENTENCE).data.layers == 3
+
+
+def test_a_text_that_there_is_no_memory_for_is_refused(falcon_folder, free):
+    explorer = Explorer(load(falcon_folder), None)
+    free(10**6)
+    error = Desk(explorer).answer({"text": "a b " * 60})["error"]
+    assert "of memory are needed, and 1.0 MB are free; shorten it" in error
+    assert "html" in Desk(explorer).answer({"text": SENTENCE})
 
 
 @pytest.mark.parametrize("kind", KINDS)
