@@ -198,11 +198,15 @@ class Explorer:
             return None, str(error)
 
     def _require_short(self, text):
-        tokens = self.tokens(text)
+        self._inputs(text)
+        start = text.lstrip()[: 2 * MOST_TOKENS]
+        tokens, about = self.tokens(start), "more than "
+        if tokens <= 2 * MOST_TOKENS:  # else to count all may take ten seconds
+            tokens, about = self.tokens(text), ""
         if tokens > MOST_TOKENS:
             raise ReportError(
-                f"the text has {tokens:,} tokens, and at most {MOST_TOKENS:,} are shown here; "
-                "shorten it, or write an article about it."
+                f"the text has {about}{tokens:,} tokens, and at most {MOST_TOKENS:,} are shown "
+                "here; shorten it, or write an article about it."
             )
         require_room(tokens)
 

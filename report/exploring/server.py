@@ -156,7 +156,7 @@ class Desk:
         measure = request.get("measure", "first_token")
         places = {name: request.get(name, 0) for name in ("layer", "head")}
         token, predict = request.get("token"), request.get("predict", "")
-        whole = [value for value in (*places.values(), token) if value is not None]
+        whole = [*places.values(), *([] if token is None else [token])]
         if not all(isinstance(each, str) for each in (*words.values(), measure)):
             raise ReportError("a question has texts, and the name of a measure.")
         if any(type(value) is not int or value < 0 for value in whole):
