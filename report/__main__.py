@@ -509,7 +509,7 @@ def _errors_said():
         sys.exit(130)
 
 
-GUARDED = ("site", "render", "measure", "freeze", "why", "serve")
+GUARDED = ("site", "render", "measure", "freeze", "why", "serve", "explore")
 """Commands that run what authors wrote."""
 
 

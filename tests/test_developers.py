@@ -18,7 +18,7 @@ ROWS = [
 ]
 """(names of libraries, modules, tests) of the page on upgrades."""
 
-OF_PYTHON = {"_exit", "_replace", "_fields"}
+OF_PYTHON = {"_exit", "_replace", "_fields", "_current_frames"}
 """Names with an underscore that Python documents."""
 
 

@@ -156,7 +156,9 @@ def test_a_passage_in_memory_has_the_numbers_of_the_datasets(name):
             table = published.head_statistics
             np.testing.assert_array_equal(values, table[column][table["source"] == "passage"])
         assert (here.terms, here.windows) == (published.terms, published.windows)
-        for entry in ("model", "self_check", "token_ids_sha256", "passage"):
+        unread = {"weights_sha256": published.manifest["model"]["weights_sha256"]}
+        assert here.manifest["model"] | unread == published.manifest["model"]
+        for entry in ("self_check", "token_ids_sha256", "passage"):
             assert here.manifest[entry] == published.manifest[entry]
 
 

@@ -13,6 +13,7 @@ import json
 import re
 import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from report import files
 from report.authored.endless import Bounded, limit
-from report.authored.guard import TooLongError
+from report.authored.guard import TooLongError, busy
 from report.errors import ReportError
 from report.exploring.keep import keep
 from report.exploring.page import EFFECTS, LENS, LONGEST, Answer, Explorer, Question, content_of
@@ -141,7 +142,7 @@ class Desk:
 
     def _size(self):
         views = [each for answer in self.answers.values() for each in answer.read]
-        return sum({id(each._makers): each.size for each in views}.values())  # some share these
+        return sum({each.origin: each.size for each in views}.values())  # some share these
 
     def _question(self, request):
         with self.counting:
@@ -248,7 +249,10 @@ def explore(
     explorer = Explorer(load(model, **options), enclosing_project(), chat)
     with page_of(explorer, port) as (serving, address):
         announce(address)
-        serving.serve_forever()
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        while True:  # else a library lets no thread work, and `busy` has the program ended
+            with busy(str(explorer.root)):
+                time.sleep(1)
 
 
 @contextmanager

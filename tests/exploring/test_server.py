@@ -2,9 +2,12 @@
 
 import http.client
 import json
+import os
 import posixpath
 import re
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -20,9 +23,10 @@ from report.exploring.page import LONGEST, MOST_TOKENS, Answer, Explorer, Questi
 from report.exploring.server import BODY, KEPT, Desk
 from report.notebook import load
 from report.project import Project
+from tests.commands import ROOT
 from tests.documents import blocks
 from tests.exploring.conftest import FIRST, opened
-from tests.small import CORPUS
+from tests.small import CORPUS, write_publication
 
 OTHER = "the hill was lit"
 
@@ -372,6 +376,22 @@ def test_a_measure_without_an_end_is_ended_and_named(model, tmp_path, monkeypatc
         ENDLESS.replace("while True:\n        {}", "return attention.probability[..., 0]")
     )
     assert "html" in desk.answer({"text": FIRST})
+
+
+@pytest.mark.promise("authors-files")
+def test_a_measure_that_lets_no_thread_work_ends_the_program(falcon_folder, tmp_path):
+    path = write_publication(tmp_path / "project") / "measures" / "endless.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(ENDLESS.format("__import__('re').match('(a+)+$', 'a' * 60 + 'b')"))
+    command = [sys.executable, "-m", "report", "explore", falcon_folder]
+    variables = os.environ | {"PYTHONPATH": str(ROOT), "REPORT_TIME_LIMIT": "1"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, env=variables, cwd=path.parents[1], **pipes) as running:
+        address = next(line.strip() for line in running.stdout if line.startswith("http"))
+        with pytest.raises(OSError):
+            answer(address, text=FIRST)
+        assert "it ran for 1" in running.stdout.read()
+    assert running.returncode == 1
 
 
 def test_a_page_whose_template_fails_says_why(model, tmp_path):

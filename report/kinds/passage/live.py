@@ -1,7 +1,8 @@
 """The datasets of a passage that was measured just now: each is made when it is read first.
 
 A text is measured in the time of a few forward passes; to write all its heads takes far longer, and
-nobody looks at all of them. What is read here equals what reading the files gives.
+nobody looks at all of them. What is read here equals what reading the files gives, but for the
+checksum of the weights, which is left out: all of them would be read for it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ class InMemory:
     """Datasets that `_makers` makes, by their names, in place of files."""
 
     _makers: dict[str, Callable[[], dict]]
+
+    @property
+    def origin(self) -> int:
+        """The same of all copies of what was measured once, and of nothing else that is there."""
+        return id(self._makers)
 
     def _read(self, name: str) -> dict:
         if name not in self._makers:
@@ -138,7 +144,7 @@ def _bytes(value):
 
 
 def _recorded(loaded, announce):
-    """As `recorded`, but for the checksum of the weights: all of them would be read for it."""
+    """As `recorded`, without the checksum of the weights."""
     unread = copy(loaded)
     unread.weights_sha256 = None
     facts = recorded(unread, announce)
