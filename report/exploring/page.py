@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -73,6 +73,8 @@ class Question:
     """A text to compare it with; "" for none."""
     predict: str = ""
     """`EFFECTS`, `LENS`, or ""."""
+    first: bool = False
+    """Whether only the passage and its map are wanted, so that they are there soon."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class Answer:
     html: str
     files: dict[str, Callable[[], dict]]
     """Address from the root of the page's folder -> what makes the dataset."""
+    at_once: Mapping[str, dict] = field(default_factory=dict)
+    """Those that the first figure is drawn of, where nothing more is wanted yet."""
     read: Sequence[LivePassage | LivePrediction] = ()
     """What it shows, which other answers may share."""
 
@@ -152,9 +156,11 @@ class Explorer:
             texts[f"{name}-other"] = question.other
         for text in texts.values():
             self._require_short(text)
+        if question.first:
+            texts = {name: question.text}
         read = [self._passage(*each, announce, progress) for each in texts.items()]
         data = read[0]
-        effects, lacks = self._effects(question, data, progress)
+        effects, lacks = (None, "") if question.first else self._effects(question, data, progress)
         article = ArticleFigures(name, Project(self.root), data, pictures=False)
         content = _content(question, read, effects, article) | {"lacks": lacks}
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
@@ -163,7 +169,8 @@ class Explorer:
         views = [*read, *([effects] if effects else [])]
         for each in views:
             files |= _datasets(each, name)
-        return Answer(question.number, html, files, views)
+        now = {each: files[each]() for each in _at_once(article)} if question.first else {}
+        return Answer(question.number, html, files, now, views)
 
     def _passage(self, place, text, announce, progress):
         """A text that is measured, now or for an answer that is still there."""
@@ -291,12 +298,13 @@ def _content(
     able = [call for call in calls if not _reason(article, *call)]
     article.announced = [_key(read, *call) for call in able]
     figures: dict[str, list] = {"figures": [], "next": [], "other": []}
-    for each, name, state in able:
+    for each, name, state in able[: 1 if question.first else None]:
         drawn = article.figure(name, key=_key(read, each, name, state), data=each, **state)
         place = "figures" if each is data else "next" if each is effects else "other"
         figures[place].append(drawn)
     reasons = [reason for call in calls if call[0] is data and (reason := _reason(article, *call))]
-    return figures | {"passage": article.passage(opens=token), "reasons": reasons}
+    passage = article.passage(opens=token)
+    return figures | {"passage": passage, "reasons": reasons, "first": question.first}
 
 
 def _reason(article, data, figure, state):
@@ -335,6 +343,18 @@ def _specifications(article: ArticleFigures, model: str):
             for name, make in placed.makers_of_rows(panel):
                 files[f"{folder}/rows/{panel.name}/{name}"] = make
     return files
+
+
+def _at_once(article: ArticleFigures) -> list[str]:
+    """Addresses of the files that the first figure is drawn of, those that others name first."""
+    if not article.placed:
+        return []
+    placed = article.placed[0]
+    panel, folder = placed.panels[0], f"datasets/{article.name}/{placed.data.address}"
+    keys = placed.data._read(panel.dataset).get("keys")
+    names = [*([keys] if keys else []), panel.dataset, "passage.json"]
+    drawn = f"figures/{article.name}/{panel.name}.vega.json"
+    return [drawn, *(folder + name for name in names)]
 
 
 def _datasets(data: Data, name: str):

@@ -95,7 +95,8 @@ class Desk:
                 raise
             return {"error": "there is not enough memory for this text; shorten it."}
         self._add(answer)
-        return {"number": answer.number, "html": answer.html, "warnings": warnings}
+        parts = {"html": answer.html, "files": answer.at_once, "warnings": warnings}
+        return {"number": answer.number, **parts}
 
     def keep(self, request: dict) -> dict:
         """Make an article of what a page shows; a sentence. request: as of `keep.keep`"""
@@ -146,9 +147,13 @@ class Desk:
 
     def _question(self, request):
         with self.counting:
-            self.number += 1
-            number = self.number
-            tab = str(request.get("tab"))
+            tab, same = str(request.get("tab")), request.get("number")
+            if same is None:
+                number = self.number = self.number + 1
+            else:  # the rest of a question, whose first part is there
+                number = self.newest.get(tab)
+                if same != number:
+                    raise DroppedError("another text was typed meanwhile")
             self.newest[tab] = number
             self.newest.move_to_end(tab)
             while len(self.newest) > TABS:
@@ -164,7 +169,8 @@ class Desk:
             raise ReportError("layer, head and token are whole numbers from 0.")
         if predict not in ("", EFFECTS, LENS):
             raise ReportError(f"predict is empty, or {EFFECTS!r} or {LENS!r}.")
-        return Question(number, **words, **places, measure=measure, token=token, predict=predict)
+        chosen = {"measure": measure, "token": token, "predict": predict}
+        return Question(number, **words, **places, **chosen, first=request.get("first") is True)
 
     def _require(self, tab, number, *_):
         if self.newest.get(tab) != number:

@@ -68,6 +68,46 @@ def test_figures_follow_what_is_typed(visit, model):
     assert float(given) == pytest.approx(100 * attention[last, 0], abs=0.51)
 
 
+def test_the_map_is_painted_before_the_other_figures_are_drawn(visit):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    go_live(page, 3)
+    page.locator("#fig-3 input[name=head]").press("ArrowRight")
+    until(page, "location.hash.includes('head=1')")
+    held = []
+    page.route("**/ask", lambda each: held.append(each) if later(each) else each.continue_())
+    page.locator("[name=text]").fill(OTHER)
+    reads(page, OTHER)
+    go_live(page, 1)
+    page.locator(".passage .token").nth(2).click()
+    until(page, "location.hash.includes('pin')")
+    assert page.locator("#fig-2").count() == 0
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].continue_()
+    page.locator("#fig-3").wait_for()
+    assert page.input_value("#fig-3 input[name=head]") == "1"
+    assert "pinned_token=2" in page.evaluate("location.hash")
+    go_live(page, 2)
+    reads(page, OTHER)
+
+
+def later(route):
+    """Whether what comes after the first part is asked for."""
+    return "number" in json.loads(route.request.post_data)
+
+
+def test_a_figure_further_down_is_as_its_address_says(visit):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    go_live(page, 3)
+    page.locator("#fig-3 input[name=head]").press("ArrowRight")
+    until(page, "location.hash.startsWith('#fig-3')")
+    page.reload()
+    page.locator("#fig-3.live-figure--live").wait_for()
+    assert page.input_value("#fig-3 input[name=head]") == "1"
+
+
 def test_what_is_shown_stands_in_the_address(visit):
     page = visit({"text": FIRST, "measure": "itself"})
     reads(page, FIRST)

@@ -16,6 +16,7 @@ from pathlib import Path
 from report.datasets import store
 from report.datasets.formats import head_statistics
 from report.datasets.formats.visible import Visible
+from report.datasets.read.model import with_memory
 from report.datasets.write.attention import attention_makers
 from report.errors import ReportError
 from report.kinds.passage import measure
@@ -34,6 +35,10 @@ from report.models.measure.passage import measure_passage
 HEADS = head_statistics.FILE.partition("/")[0] + "/"
 
 
+READ = 8
+"""Datasets that are kept as they were read last."""
+
+
 class InMemory:
     """Datasets that `_makers` makes, by their names, in place of files."""
 
@@ -44,6 +49,7 @@ class InMemory:
         """The same of all copies of what was measured once, and of nothing else that is there."""
         return id(self._makers)
 
+    @with_memory(lambda _: READ)
     def _read(self, name: str) -> dict:
         if name not in self._makers:
             raise ReportError(f"{name!r} was not measured; there are: {', '.join(self._makers)}")

@@ -4,6 +4,9 @@
 const cache = new Map(); // url -> promise of parsed JSON, the one used last at the end
 const KEPT = 64;
 
+// Keeps a file that has come in another way, so that it need not be fetched.
+export const hold = (url, file) => cache.set(url, withKeys(file, url));
+
 export function loadJson(url) {
   let answer = cache.get(url);
   cache.delete(url);

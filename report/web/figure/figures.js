@@ -10,7 +10,7 @@ import { watchPassage } from "../reader/passage.js";
 import { onLabels, onReset } from "../reader/pins.js";
 import { forPaper } from "./chart.js";
 import { Figure, figures } from "./figure.js";
-import { reset, restore } from "./history.js";
+import { join, reset, restore } from "./history.js";
 
 const charts = () => [...figures.values()].flatMap((figure) => figure.charts);
 
@@ -31,6 +31,7 @@ let path; // of the page whose figures these are
 let whenNear, forget, equip; // see start.js
 
 function page() {
+  const before = figures.size;
   for (const [element, figure] of figures) {
     if (element.isConnected) continue; // left behind by instant navigation
     forget(element);
@@ -38,17 +39,27 @@ function page() {
     figure.charts.forEach((chart) => chart.finalize());
     figures.delete(element);
   }
-  path = location.pathname;
-  setPins({});
-  unpoint();
+  const same = before > 0 && figures.size === before; // there are more figures on it
+  if (!same) {
+    path = location.pathname;
+    setPins({});
+    unpoint();
+  }
+  const added = [];
   for (const element of document.querySelectorAll(".live-figure[data-datasets]")) {
     if (figures.has(element)) continue;
     const figure = new Figure(element);
     figures.set(element, figure);
+    added.push(figure);
     const shown = () => equip(figure).catch(console.warn);
     element.addEventListener("figureshown", shown, { once: true });
     whenNear(element, () => figures.get(element)?.start());
     sight.observe(element);
+  }
+  if (same) {
+    watchNames(figures);
+    join(added);
+    return;
   }
   document.querySelectorAll(".passage").forEach(watchPassage);
   const bar = document.querySelector(".passage__bar");

@@ -8,14 +8,19 @@ import { figures } from "./figure.js";
 
 const seen = new Map(); // entry of the history -> what every figure showed then
 
+let last; // what was remembered last
+
 const snapshot = () => ({
   path: location.pathname,
-  figures: [...figures.values()].map((figure) => [figure.element.id, figure.values]),
+  figures: new Map([...earlier(), ...[...figures.values()].map(({ element, values }) => [element.id, values])]),
   pins: pinsInAddress(),
   moved: new Map(moved),
 });
 
-const remember = () => seen.set(address.entry(), snapshot());
+// What figures showed that will come to this page again.
+const earlier = () => (last?.path === location.pathname ? last.figures : []);
+
+const remember = () => seen.set(address.entry(), (last = snapshot()));
 
 // Shows what the address says. At an entry that the reader comes back to, all figures show again
 // what they showed then.
@@ -44,6 +49,16 @@ export function restore() {
     named?.restore(told);
     if (named) readIn(named, named.text);
     arrive(named?.element ?? document.querySelector(".passage"));
+  }
+  remember();
+}
+
+// Figures that have come to a page later show what they showed at this entry.
+export function join(figures) {
+  const then = seen.get(address.entry());
+  for (const [id, values] of then?.figures ?? []) {
+    const figure = figureOf(id);
+    if (figures.includes(figure)) figure.restore(values);
   }
   remember();
 }

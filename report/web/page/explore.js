@@ -1,12 +1,14 @@
 // The page of `explore`: what is typed is sent to the program on this machine, and its answer, a
 // passage and figures as in an article, takes the place of the last one.
 
+import { hold } from "../data/loading.js";
 import { inText, onPin, pins } from "../reader/marks.js";
 
 const MODULES = []; // figures.js and all that it imports, listed by the build
 window.scriptsOfFigures = MODULES;
 
 const PAUSE = 250; // milliseconds without a key
+const PATIENCE = 2000; // milliseconds after which the other figures do not wait for the first one
 const LONGEST = 8000; // characters of a text in an address
 const KEPT = 12; // texts that were tried before
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -55,28 +57,71 @@ async function ask() {
   sending?.abort(); // a browser has few connections
   sending = new AbortController();
   const number = ++newest;
-  const question = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+  const texts = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+  const question = { ...texts, ...state(), tab };
+  const isNewest = () => number === newest;
   form.classList.add("explore__form--busy");
   try {
-    const body = JSON.stringify({ ...question, ...state(), tab });
-    const response = await fetch("../../ask", { method: "POST", body, signal: sending.signal });
-    if (!response.ok) throw new Error(`it answered ${response.status}`);
-    const { dropped, error, warnings, html } = await response.json();
-    if (number !== newest) return;
-    if (dropped) return later(); // so many tabs have asked that this one was forgotten
-    says.textContent = error ?? warnings.join(" ");
-    if (error) return;
-    remember(question);
-    answer.innerHTML = html;
-    subscribers.forEach((call) => call());
-    document.body.dataset.stays = "";
+    // where the address names one of the figures below, a reader waits for that
+    const first = Boolean(shown) || !location.hash.startsWith("#fig-");
+    const found = await send({ ...question, first });
+    if (!isNewest() || !say(found)) return;
+    remember(texts);
+    answer.style.minHeight = first ? `${answer.offsetHeight}px` : ""; // until the others are there
+    for (const [path, file] of Object.entries(found.files ?? {})) {
+      hold(new URL(`../../${path}`, location).href, file);
+    }
+    show(found.html);
+    keeping.inert = first; // an article has all figures
+    if (first) {
+      await painted();
+      if (!isNewest()) return;
+      const rest = await send({ ...question, number: found.number });
+      if (!isNewest() || !say(rest)) return;
+      show(rest.html, answer.querySelector("figure") && ".explore__rest");
+    }
     propose();
   } catch (error) {
-    if (number !== newest) return;
+    if (!isNewest()) return;
     says.textContent = `No answer came from the program (${error.message}). Is it still running?`;
   } finally {
-    if (number === newest) form.classList.remove("explore__form--busy");
+    if (isNewest()) {
+      form.classList.remove("explore__form--busy");
+      answer.style.minHeight = "";
+    }
   }
+}
+
+async function send(question) {
+  const body = JSON.stringify(question);
+  const response = await fetch("../../ask", { method: "POST", body, signal: sending.signal });
+  if (!response.ok) throw new Error(`it answered ${response.status}`);
+  return response.json();
+}
+
+// Tells what the program says; whether there is something to show.
+function say({ dropped, error, warnings }) {
+  if (dropped) later(); // so many tabs have asked that this one was forgotten
+  else says.textContent = error ?? warnings.join(" ");
+  return !dropped && !error;
+}
+
+// Puts an answer there, or of it only what is in `place`.
+function show(html, place) {
+  const { content } = Object.assign(document.createElement("template"), { innerHTML: html });
+  if (place) answer.querySelector(place).replaceWith(content.querySelector(place));
+  else answer.replaceChildren(content);
+  subscribers.forEach((call) => call());
+  document.body.dataset.stays = "";
+}
+
+// The first figure has been painted, or it will not be soon: it may be out of sight.
+function painted() {
+  const figure = answer.querySelector("figure");
+  return new Promise((done) => {
+    if (figure) ["figureshown", "figurefailed"].forEach((type) => figure.addEventListener(type, done));
+    setTimeout(done, figure ? PATIENCE : 0);
+  });
 }
 
 // What stands in the address is what is shown, and what was shown before can be had again.
@@ -144,7 +189,7 @@ let proposed = "";
 
 // The first words of the text, unless another title has been typed.
 function propose() {
-  keeping.hidden = false;
+  keeping.hidden = keeping.inert = false;
   kept.textContent = "";
   if (title.value !== proposed) return;
   const words = shown.text.trim().split(/\s+/);
