@@ -19,6 +19,7 @@ import pytest
 import report
 from report.datasets import store
 from report.errors import ReportError
+from report.exploring.page import Explorer, Question
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import received, received_numbers
 from report.figures.parts.received import RED, Line
@@ -139,22 +140,51 @@ def test_what_was_measured_is_kept_for_the_next_time(measured, falcon_folder, mo
 TEXTS = (
     "The lamp on the hill was lit. Who lit the lamp on the hill?",
     "Ann: \u201c\u732b \U0001f408!\u201d\n" * 9,
+    "no, no",
+    "the the the the the the the",
+    "def f(x):\n\treturn [x ** 2, -1.5e-3]\n",
+    "name,year\nAda,1815\nGrace,1906\n",
+    "# A title\n\n- one\n- **two**\n\n> three &amp; <b>four</b>",
+    "\u05e9\u05dc\u05d5\u05dd, e\u0301t\u00e9 na\u00efve \u202eabc\u202c",
+    "  spaces   and\ttabs  \r\n\r\n  at the end  ",
+    "7 8 9 10 11 12 13 ... 99,999.00 % of 1/3?!?!",
 )
+"""Short ones of all kinds."""
+
+
+def _nothing(*_):
+    pass
+
+
+def _is_of_it(data, file):
+    """Whether a dataset is of the passage; a measure may be of the many texts alone."""
+    measure = file.removeprefix("heads/").removesuffix(".json")
+    if measure == file.removesuffix(".json"):
+        return True
+    table = data.measured(measure)
+    return not np.isnan(table[measure][table["source"] == "passage"]).all()
 
 
 @pytest.mark.parametrize("name", ["falcon-8x8", "gemma3-6x8", "qwen2-5x28"])
 def test_a_passage_in_memory_has_the_numbers_of_the_datasets(name):
-    """In every bit, file by file, though nothing is made before it is read."""
+    """In every bit, file by file, though nothing is made before it is read; `explore` has them."""
     model = load(name)
-    for text in TEXTS:
-        here, published = model.measure(text).data, measure(name, text).data
-        assert {*here.manifest["files"]} == {*published.manifest["files"]}
+    explorer = Explorer(model, None)
+    for number, text in enumerate(TEXTS, 1):
+        here = model.measure(text).data
+        wanted = measure(name, text) if number == 1 else model.measure(text, corpus=True)
+        published, answer = wanted.data, explorer.answer(Question(number, text), _nothing, _nothing)
+        folder = f"datasets/text-{number}/text-{number}"
+        of_passage = {file for file in published.manifest["files"] if _is_of_it(published, file)}
+        assert {*here.manifest["files"]} == of_passage
         for file in here.manifest["files"]:
+            assert here._read(file) == answer.files[f"{folder}/{file}"](), file
             if not file.startswith("heads/"):
                 assert here._read(file) == published._read(file), file
-        for column, values in here.head_statistics.items():
-            table = published.head_statistics
-            np.testing.assert_array_equal(values, table[column][table["source"] == "passage"])
+        for each in here.measures:
+            table = published.measured(each)
+            for column, values in here.measured(each).items():
+                np.testing.assert_array_equal(values, table[column][table["source"] == "passage"])
         assert (here.terms, here.windows) == (published.terms, published.windows)
         unread = {"weights_sha256": published.manifest["model"]["weights_sha256"]}
         assert here.manifest["model"] | unread == published.manifest["model"]
