@@ -26,7 +26,16 @@ from report.authored.endless import Bounded, limit
 from report.authored.guard import TooLongError, busy
 from report.errors import ReportError
 from report.exploring.keep import keep
-from report.exploring.page import EFFECTS, LENS, LONGEST, Answer, Explorer, Question, content_of
+from report.exploring.page import (
+    EFFECTS,
+    LENS,
+    LONGEST,
+    SENTENCE,
+    Answer,
+    Explorer,
+    Question,
+    content_of,
+)
 from report.models.load.memory import is_lack_of_memory
 from report.models.load.sentences import supported
 from report.notebook.measurement import load
@@ -45,6 +54,9 @@ NUMBER = re.compile(r"\d{1,12}", re.ASCII)
 BODY = 16 * LONGEST
 """Bytes of a question, at most: JSON may have six a character, and there are two texts."""
 
+
+OPENING = {"text": SENTENCE, "first": True}
+"""The question of a page that opens without any of its own."""
 
 TABS = 32
 """Tabs whose newest question is known, those that sent one last."""
@@ -255,7 +267,10 @@ def explore(
     explorer = Explorer(load(model, **options), enclosing_project(), chat)
     with page_of(explorer, port) as (serving, address):
         announce(address)
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        # What the page opens with is answered while a reader opens it: the first time, the model is
+        # checked, and libraries are loaded.
+        for work in (serving.serve_forever, partial(serving.desk.answer, OPENING)):
+            threading.Thread(target=work, daemon=True).start()
         while True:  # else a library lets no thread work, and `busy` has the program ended
             with busy(str(explorer.root)):
                 time.sleep(1)
@@ -267,7 +282,8 @@ def page_of(explorer: Explorer, port: int) -> Iterator[tuple[serve.Server, str]]
     key = secrets.token_urlsafe(18)
     with files.own_folder("explore") as folder:
         write_assets(Path(folder), LOCAL)
-        handler = type("Own", (Handler,), {"desk": Desk(explorer), "key": key})
+        desk = Desk(explorer)
+        handler = type("Own", (Handler,), {"desk": desk, "key": key})
         with serve.server(Path(folder), port, handler) as serving:
-            port = serving.server_address[1]
+            serving.desk, port = desk, serving.server_address[1]
             yield serving, f"http://{serve.HERE}:{port}/{key}/articles/explore/"

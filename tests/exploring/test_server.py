@@ -20,7 +20,7 @@ from report.datasets import store
 from report.errors import ReportError
 from report.exploring import page
 from report.exploring.page import LONGEST, MOST_TOKENS, Answer, Explorer, Question
-from report.exploring.server import BODY, KEPT, Desk
+from report.exploring.server import BODY, KEPT, OPENING, Desk
 from report.notebook import load
 from report.project import Project
 from tests.commands import ROOT
@@ -274,6 +274,13 @@ def test_only_what_is_new_is_measured(model, explorer):
             answer.files[name]()
             == answers[0].files["datasets/text-10/text-10/attention/1/1.json"]()
         )
+
+
+def test_what_a_page_opens_with_is_there_before_it_asks(model):
+    desk, steps = Desk(Explorer(model, None)), []
+    desk.answer(OPENING)
+    text = re.search("<textarea[^>]*>(.*?)</textarea>", desk.explorer.page())[1]
+    assert desk.explorer.answer(Question(2, text), steps.append, print).html and not steps
 
 
 def test_the_same_text_beside_it_changes_nothing(address):
