@@ -80,7 +80,7 @@ Root = Annotated[
 Only = Annotated[
     str | None, typer.Option("--study", help="The one article to work on; default: all of them.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Measure again even if nothing changed.")]
+Force = Annotated[bool, typer.Option("--force", help="Do all again, even if nothing changed.")]
 SiteFolder = Annotated[
     Path | None, typer.Argument(help="Folder of the built site.", show_default="site")
 ]

@@ -24,6 +24,7 @@ From `make site` to the first forward pass of a model:
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from typer import Typer
@@ -36,9 +37,10 @@ from report.measuring.plan import Plan, known_plans, left_out, plans
 from report.pages.assets import write_assets, write_theme
 from report.pages.bibliography import FILE as BIBLIOGRAPHY
 from report.pages.bibliography import uncited
-from report.pages.drawn import Drawn, stamps
+from report.pages.drawn import Drawn
 from report.pages.feed import write_feed
 from report.pages.gallery import write_gallery
+from report.pages.last import LastDrawn
 from report.pages.lists import remove_departed, render_lists
 from report.pages.new import stands_in
 from report.pages.page import Page, Site
@@ -47,6 +49,7 @@ from report.pages.publication import placeholders
 from report.pages.reference.write import write_reference
 from report.pages.render import failing, names_of, render_article
 from report.pages.share_card import write_cards
+from report.pages.stamps import stamps
 from report.project import Project
 from report.site.address import read_site, require_own_files
 from report.site.build import LastBuild, build, require_settings
@@ -65,7 +68,7 @@ class Request:
     options: dict = field(default_factory=dict)
     """What stands in for the front matter of every article."""
     force: bool = False
-    """Measure again even if nothing changed."""
+    """Measure and draw again even if nothing changed."""
     commands: Typer | None = None
     """The command line, which the reference of a documentation explains; None: it does not."""
 
@@ -77,7 +80,7 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
     """
     require_site(folder)
     config = request.project.config
-    last = LastBuild(config, folder)
+    last, before = LastBuild(config, folder), LastDrawn(request.project, request.force)
     studies, datasets = _measured(request, terminal, builder)
     folders = [[str(model.folder) for model in models] for models in datasets]
     question = builder, request.article, sorted(request.options.items()), folders
@@ -85,7 +88,7 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
     if not request.force and not ran and last.fits(question):
         terminal.say("Nothing changed since the site was built; --force builds it again.")
         return
-    _write(studies, datasets, request, terminal)
+    _write(studies, datasets, request, terminal, before)
     last.drawn()
     names = [study.name for study in studies]
     left_out = [name for name in study_names(request.project.articles) if name not in names]
@@ -95,7 +98,8 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
 
 def make_pages(request: Request, terminal: Terminal) -> None:
     """All steps but the last: `site_src` holds the pages and what they show."""
-    _write(*_measured(request, terminal), request, terminal)
+    before = LastDrawn(request.project, request.force)
+    _write(*_measured(request, terminal), request, terminal, before)
 
 
 def _measured(request, terminal, builder=""):
@@ -118,9 +122,9 @@ def _measured(request, terminal, builder=""):
     return studies, datasets
 
 
-def _write(studies, datasets, request, terminal):
+def _write(studies, datasets, request, terminal, before):
     about = read_site(request.project.config)
-    pages, opened = draw(studies, datasets, request.project, about, terminal)
+    pages, opened = draw(studies, datasets, request.project, about, terminal, last=before)
     write(pages, opened, request, about)
 
 
@@ -225,10 +229,12 @@ def draw(
     about: Site,
     terminal: Terminal,
     drawn: Mapping[str, Drawn] | None = None,
+    last: LastDrawn | None = None,
 ) -> tuple[list[Page], list]:
     """The page and the figures of every article; returns the pages, and the data they show.
 
     drawn: by name of the article, what was drawn of it already
+    last: articles as an earlier process drew them
     """
     drawn = drawn if drawn is not None else {study.name: Drawn() for study in studies}
     apart = [measuring.measured_apart(study, project) for study in studies]
@@ -236,16 +242,25 @@ def draw(
         _opened(drawn[study.name], study, datasets, others)
         for study, datasets, others in zip(studies, all_found, apart, strict=True)
     ]
-    pages = []
+    jobs = {}
+    for study, data, datasets, others in zip(studies, opened, all_found, apart, strict=True):
+        both = [*datasets, *others]
+        frozen = [model.folder.name for model in both if model.state == "frozen"]
+        of = study, data, project.site_src, frozen, about.url, drawn[study.name]
+        key = last and last.key(study, [model.folder for model in both], frozen, about.url)
+        jobs[study.name] = key, partial(render_article, *of)
+    pages = {name: last and last.page(name, key) for name, (key, _) in jobs.items()}
+    missing = [name for name, page in pages.items() if page is None]
+    if len(missing) < len(jobs):
+        number = f"{len(jobs) - len(missing)} of {len(jobs)}"
+        terminal.say(f"Articles as they were drawn before: {number}; --force draws all again.")
     with terminal.bars() as show:
-        show("Writing pages", 0, len(studies))
-        for study, data, datasets, others in zip(studies, opened, all_found, apart, strict=True):
-            both = [*datasets, *others]
-            frozen = [model.folder.name for model in both if model.state == "frozen"]
-            keep = drawn[study.name]
-            pages.append(render_article(study, data, project.site_src, frozen, about.url, keep))
-            show("Writing pages", len(pages), len(studies))
-    return pages, opened
+        show("Writing pages", 0, len(missing))
+        for number, name in enumerate(missing, start=1):
+            key, draw_page = jobs[name]
+            pages[name] = last.draw(name, key, draw_page) if last else draw_page()
+            show("Writing pages", number, len(missing))
+    return [*pages.values()], opened
 
 
 def _opened(drawn, study, datasets, others):

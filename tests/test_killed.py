@@ -189,6 +189,23 @@ def test_killed_at_random_moments_it_then_makes_what_it_always_makes(
     assert killed > MOMENTS * 0.6  # what is there already takes fewer events than all anew
 
 
+def test_a_killed_build_leaves_no_page_that_does_not_fit_its_article(site, tmp_path):
+    """Each build is of other sentences, after one that was killed as it drew earlier ones."""
+    project, whole = tmp_path / "one" / "project", tmp_path / "other" / "project"
+    write_two(project)
+    assert site(project)["code"] == 0
+    shutil.copytree(project, whole)
+    for number, moment in enumerate((0.3, 0.5, 0.7, 0.9)):
+        for folder in (project, whole):
+            path = folder / "templates" / "articles" / "small.md.j2"
+            path.write_text(path.read_text() + f"\nSentence {number}.\n")
+            if folder == whole:
+                clock = site(whole)["changes"]
+        assert site(project, moment=int(moment * clock))["killed"]
+        assert site(project)["code"] == 0
+        assert made(project) == made(whole), number
+
+
 SLOW = """
 import fcntl, time
 from pathlib import Path

@@ -12,6 +12,7 @@ lists.py         home page (with line.py), archive, tags, models; feed.py, share
 reference/       the reference of the documentation, made from the code
 gallery.py       a page of the documentation for every figure
 drawn.py         what was drawn already: `serve --watch` draws only what changed
+last.py          what an earlier build drew, by stamps.py: other builds draw only what changed
 provenance.py    where the numbers come from, for machines
 assets.py        scripts and styles, a lighter one of the theme; policy.py what browsers may load
 new.py           starts an article, publication.py a whole publication: `python -m report new`

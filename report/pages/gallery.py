@@ -4,7 +4,6 @@ A figure is live there if an article of the site has it. Its page then shows tha
 datasets, pictures and page to embed: nothing is measured or written twice.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,16 +11,14 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from markupsafe import Markup
-
 from report import files
 from report.figures import Figure
 from report.figures.build import defaults
 from report.figures.build.find import FIGURES, figure_named, figure_names, own_file
 from report.figures.build.per_model import names as names_of_models
-from report.figures.parts.choices import Control, Switch
-from report.pages.page import Page
-from report.pages.placed import PlacedFigure, controls_for
+from report.pages.article import ArticleFigures
+from report.pages.page import Column, Page, Place
+from report.pages.placed import controls_for
 from report.pages.templates import environment
 from report.project import documentation
 
@@ -36,74 +33,52 @@ DIGITS = 4
 """Significant digits of a value that is shown as an example."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a figure's data."""
-
-    name: str
-    called: str
-    """What the chart calls it, in axes, legends and tooltips; "" if it does not show it."""
-    first: str
-    """The first value that is not missing."""
+def places(article: ArticleFigures) -> list[Place]:
+    """The figures of an article that ship; one of its own that stands in for such a one is another
+    figure."""
+    folder = article.figures_folder
+    shipped = (each for each in article.placed if not own_file(each.figure.name, folder))
+    return [_place(article, each) for each in shipped]
 
 
-@dataclass(frozen=True)
-class Place:
-    """A figure in an article."""
+def _place(article, placed):
+    study, panel = article.study, placed.panels[0]
+    controls = controls_for(placed.figure, placed.data, placed.state)
+    return Place(
+        figure=placed.figure.name,
+        article=study.name,
+        heading=study.front_matter.title,
+        number=placed.number,
+        title=placed.figure.title(placed.data),
+        models=_models(article, placed),
+        picture=f"figures/{study.name}/{panel.small}",
+        size=panel.small_size,
+        html=str(article.alone(placed, ROOT)),
+        controls=[control for control in controls if not control.fixed],
+        tables=_tables(article, placed),
+    )
 
-    page: Page
-    placed: PlacedFigure
 
-    @property
-    def models(self) -> list[str]:
-        """Names of the models that it can show there."""
-        figure, data = self.placed.figure, self.placed.data
-        if figure.one_model:
-            return names_of_models(figure.one_model, data)
-        if hasattr(data, "places"):  # panels, each of a head of a model
-            return list(dict.fromkeys(place.model.name for place in data.places))
-        models = getattr(data, "models", None) or self.page.article.data.models
-        return list(dict.fromkeys(model.manifest["model"]["name"] for model in models))
+def _models(article, placed):
+    figure, data = placed.figure, placed.data
+    if figure.one_model:
+        return names_of_models(figure.one_model, data)
+    if hasattr(data, "places"):  # panels, each of a head of a model
+        return list(dict.fromkeys(place.model.name for place in data.places))
+    models = getattr(data, "models", None) or article.data.models
+    return list(dict.fromkeys(model.manifest["model"]["name"] for model in models))
 
-    @property
-    def picture(self) -> str:
-        """Path of its small picture without its `-light.svg`, from the root of the site."""
-        return f"figures/{self.page.name}/{self.placed.panels[0].small}"
 
-    @property
-    def size(self) -> tuple[int, int]:
-        """Of that picture."""
-        return self.placed.panels[0].small_size
+def _tables(article, placed):
+    panel = placed.panels[0]
+    called = dict(_called(panel.spec))
 
-    @property
-    def html(self) -> Markup:
-        """The live figure."""
-        return self.page.article.alone(self.placed, ROOT)
+    def read():
+        rows = placed.figure.rows(placed.data, **panel.state)
+        return {table: list(_columns(records, called)) for table, records in rows.items()}
 
-    @property
-    def controls(self) -> list[Control | Switch]:
-        """What a reader can change, and an article can set."""
-        placed = self.placed
-        of_all = controls_for(placed.figure, placed.data, placed.state)
-        return [control for control in of_all if not control.fixed]
-
-    @property
-    def example(self) -> str:
-        """How an article sets the first of them: "layer=3"."""
-        control = self.controls[0]
-        return f"{control.param}={json.dumps(control.value)}"
-
-    def tables(self) -> dict[str, list[Column]]:
-        """The columns of its data, by table."""
-        placed, panel = self.placed, self.placed.panels[0]
-        called = dict(_called(panel.spec))
-
-        def read():
-            rows = placed.figure.rows(placed.data, **panel.state)
-            return {table: list(_columns(records, called)) for table, records in rows.items()}
-
-        name = "columns", placed.name
-        return self.page.article.cache.get(name, [placed.figure, placed.data], read)
+    name = "columns", placed.name
+    return article.cache.get(name, [placed.figure, placed.data], read)
 
 
 @dataclass(frozen=True)
@@ -122,8 +97,7 @@ class Entry:
         """As in the first article that has it; else its name."""
         if not self.places:
             return self.name.replace("_", " ").capitalize()
-        placed = self.places[0].placed
-        return placed.figure.title(placed.data)
+        return self.places[0].title
 
     @property
     def kinds(self) -> list[str]:
@@ -145,18 +119,10 @@ class Entry:
 
 
 def entries(pages: list[Page]) -> list[Entry]:
-    """Every figure that ships, by what they are drawn of; pages: of the articles.
-
-    A figure of an article's own that stands in for one that ships is another figure.
-    """
-    placed = [
-        Place(page, each)
-        for page in pages
-        for each in page.article.placed
-        if not own_file(each.figure.name, page.article.figures_folder)
-    ]
+    """Every figure that ships, by what they are drawn of; pages: of the articles."""
+    all_places = [place for page in pages for place in page.places]
     chosen = [
-        Entry(figure_named(name), [place for place in placed if place.placed.figure.name == name])
+        Entry(figure_named(name), [place for place in all_places if place.figure == name])
         for name in figure_names()
     ]
     kinds = [*(called.partition(",")[0] for called in defaults.CALLED.values()), ANYTHING]

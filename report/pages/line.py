@@ -1,9 +1,10 @@
 """A line of text for the home page: what one head looks at from each of its words."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from report.datasets.read.study import StudyData
 from report.kinds.passage.data import PassageData
 from report.pages.page import Page
 
@@ -46,16 +47,12 @@ class Line:
     words: list[Word]
 
 
-def line_of(pages: Iterable[Page]) -> Line | None:
+def line_of(pages: Sequence[Page], datas: Sequence[StudyData]) -> Line | None:
     """The line of the first article that shades its passage from a token by one head; None if none
-    does, or if its tokens are no whole characters."""
-    for page in pages:
-        opens, placed = page.article.opens, page.article.placed
-        if opens is None or not placed or "head" not in placed[0].state:
-            continue
-        data = page.article.data.models[0]
-        at = placed[0].state["layer"], placed[0].state["head"]
-        if at[0] >= data.layers or at[1] >= data.heads:
+    does, or if its tokens are no whole characters. datas: one a page"""
+    for page, (data, *_) in zip(pages, (each.models for each in datas), strict=True):
+        opens, at = page.opens, page.head
+        if opens is None or at is None or at[0] >= data.layers or at[1] >= data.heads:
             continue
         words = _words(data, at, opens)
         if not any(data.tokens[word.index].part for word in words):

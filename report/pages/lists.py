@@ -107,7 +107,7 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
         "shared_card": _take_out_shared(models),
         "LIMITS": LIMITS,
         "pages": pages,
-        "line": line_of(pages),
+        "line": line_of(pages, datas),
         "kinds": {data.kind for data in datas},
         "tags": sorted(tags.items()),
         "models": models,

@@ -35,13 +35,15 @@ from report.kinds import folders
 from report.pages import filters, sentences
 from report.pages.article import BYLINE_HERE, ArticleFigures, figure_for, no_cover, partial
 from report.pages.claims import ThroughErrors
-from report.pages.drawn import Drawn, stamps
+from report.pages.drawn import Drawn
+from report.pages.gallery import places
 from report.pages.new import as_measured
 from report.pages.page import Page
 from report.pages.policy import policy
 from report.pages.provenance import NAME, provenance
+from report.pages.stamps import stamps
 from report.pages.templates import HEADS_OF, environment
-from report.project import Project
+from report.project import Project, documentation
 from report.study.study import ENDING, Study, publication_of
 from report.text import split_sentences
 
@@ -137,7 +139,7 @@ def render_article(
     write_embed_pages(study, article, site_src)
     minutes = filters.reading_minutes(content, len(article.placed))
     content = with_sidenotes(content)
-    page = _page(study, article, cover, minutes)
+    page = _page(study, article, cover, minutes, places(article) if documentation(site_src) else [])
     wrapper = environment(publication_of(study.template) / "templates").get_template(
         f"kinds/{data.kind}/page.md.j2"
     )
@@ -323,8 +325,8 @@ def _cover(study, data, article):
         raise no_cover(name, placed)
 
 
-def _page(study, article, cover, minutes):
-    front = study.front_matter
+def _page(study, article, cover, minutes, places):
+    front, first = study.front_matter, article.placed[0].state
     return Page(
         name=study.name,
         title=front.title,
@@ -344,7 +346,9 @@ def _page(study, article, cover, minutes):
             placed.name: (placed.number, placed.figure.title(placed.data))
             for placed in article.placed
         },
-        article=article,
+        opens=article.opens,
+        head=(first["layer"], first["head"]) if {"layer", "head"} <= first.keys() else None,
+        places=places,
     )
 
 

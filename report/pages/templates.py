@@ -29,11 +29,16 @@ from report.files import TEMPLATES
 from report.kinds import folders_of_kinds
 from report.pages import filters
 from report.pages.claims import Claims
+from report.pages.stamps import Stamps, stamps
 from report.text import shortened
 
 CODES = {}
 """(text, name, file name, raw, generator) of a template -> its code, for this process: an article
 has an environment of its own and is rendered twice, and all of them use the same partials."""
+
+
+ASKED: Stamps = {}
+"""Files that templates were looked for at since this was cleared -> their stamps before that."""
 
 
 class _Template(Template):
@@ -86,7 +91,8 @@ class _Environment(Environment):
 
 class _Loader(FileSystemLoader):
     def get_source(self, environment, template):
-        paths = (Path(folder, template) for folder in self.searchpath)
+        paths = [Path(folder, template) for folder in self.searchpath]
+        ASKED.update(stamps(path for path in paths if path not in ASKED))
         path = next((path for path in paths if isfile(path)), None)  # noqa: PTH113
         if path:
             read_text(path)  # says which file is not UTF-8, and where

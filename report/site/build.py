@@ -10,9 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
-from stat import S_ISDIR
 
 from markdown import Markdown
 from mkdocs.config.defaults import MkDocsConfig
@@ -22,6 +20,9 @@ from report import files
 from report.authored import guard
 from report.authored.boundary import MOST, authored, read_text
 from report.errors import ReportError, setup
+from report.files import TEMPLATES
+from report.pages.stamps import authored as authored_files
+from report.pages.stamps import below, program
 from report.site import child
 from report.site.protect import protect
 from report.site.sums import NAME as SUMS
@@ -128,46 +129,26 @@ class LastBuild:
             files.write_bytes(self.record, self._state(question, self.pages))
 
     def _state(self, question, pages):
-        state = [str(question), self.authored, pages, _stamps(self.folder)]
+        state = [str(question), self.authored, pages, below(self.folder)]
         return hashlib.sha256(json.dumps(state).encode()).hexdigest().encode()
 
     def _authored(self):
         root, text = self.config.parent, read_text(self.config)
         named = {name for line in text.split("\n") if "!ENV" in line for name in WORD.findall(line)}
-        others = (path for path in root.iterdir() if path.name[0] != "." and path != self.folder)
-        parts = [path for path in others if path.name not in NOT_READ and not _is_environment(path)]
         return [
-            sys.version,
-            sorted(f"{each.name} {each.version}" for each in metadata.distributions()),
+            *program(),
             {name: os.environ.get(name) for name in sorted(named | {"SOURCE_DATE_EPOCH"})},
-            *map(_stamps, [Path(__file__).parents[1], *sorted(parts)]),
+            below(TEMPLATES),
+            *authored_files(root, self.folder),
         ]
 
     def _pages(self):
         top = self.config.parent / "site_src"
-        return [*_stamps(top, top / "datasets"), *_stamps(self.config.parent / ".theme")]
+        return [*below(top, top / "datasets"), *below(self.config.parent / ".theme")]
 
-
-NOT_READ = ("site", "site-zensical", "site_src", "__pycache__", "node_modules")
-"""Parts of a project that are looked at elsewhere, or of which no site is made."""
 
 WORD = re.compile(r"[A-Z][A-Z0-9_]+")
 """What may be a variable of the environment."""
-
-
-def _is_environment(path):
-    return (path / "pyvenv.cfg").exists()
-
-
-def _stamps(top, without=None):
-    """Path, time and size of a file, or of all below a folder but for one."""
-    paths = sorted(top.rglob("*")) if top.is_dir() else [top]
-    return [
-        (str(path), about.st_mtime_ns, about.st_size)
-        for path in paths
-        if "__pycache__" not in path.parts and without not in path.parents
-        if not S_ISDIR((about := path.lstat()).st_mode)
-    ]
 
 
 def require_settings(config: Path) -> None:

@@ -2,15 +2,15 @@
 the figure's rows."""
 
 import re
-from datetime import date
+import shutil
 from types import SimpleNamespace
 
 import pytest
 
-from report.figures.build.find import figure_names
+from report.figures.build.find import FIGURES, figure_names
 from report.kinds import folders
 from report.pages.article import ArticleFigures
-from report.pages.gallery import ROOT, entries, write_gallery
+from report.pages.gallery import ROOT, entries, places, write_gallery
 from report.pages.templates import environment
 from tests.figures.live_page import (
     GRIDS,
@@ -33,7 +33,7 @@ def shown(data, names, **context):
     article.announced = names
     for name in names:
         environment().from_string(BY_NAME[name].line).render(figure=article.figure, **context)
-    return SimpleNamespace(name="hand", title="Made <by> hand", date=date.today(), article=article)
+    return SimpleNamespace(article=article, places=places(article))
 
 
 @pytest.fixture(scope="module")
@@ -56,21 +56,22 @@ def pages(data, models, conditions, table, sweep, answers, prediction):
 
 def test_no_figure_is_without_an_entry_and_its_line_places_it(pages):
     found = entries(pages)
+    placed = [each for page in pages for each in page.article.placed]
+    panels = {each.figure.name: len(each.panels) for each in placed}
     assert sorted(entry.name for entry in found) == figure_names()
     assert [entry.name for entry in found if not entry.places] == []
     for entry in found:
         (place,) = entry.places
         assert place.models
-        assert place.html.count(f'data-spec="{ROOT}figures/hand/') == len(place.placed.panels)
+        assert place.html.count(f'data-spec="{ROOT}figures/hand/') == panels[entry.name]
         assert not re.search(r'="\.\./\.\./(?!\.\./)', place.html), entry.name
 
 
 def test_columns_are_those_of_the_rows_and_are_called_as_in_the_chart(pages):
     found = {entry.name: entry.places[0] for entry in entries(pages)}
-    for name, place in found.items():
-        figure, data, panel = place.placed.figure, place.placed.data, place.placed.panels[0]
-        rows = figure.rows(data, **panel.state)
-        tables = place.tables()
+    for placed in (each for page in pages for each in page.article.placed):
+        name, tables = placed.figure.name, found[placed.figure.name].tables
+        rows = placed.figure.rows(placed.data, **placed.panels[0].state)
         assert tables.keys() == rows.keys(), name
         for table, records in rows.items():
             assert [column.name for column in tables[table]] == list(
@@ -78,7 +79,7 @@ def test_columns_are_those_of_the_rows_and_are_called_as_in_the_chart(pages):
             )
         called = [column.called for columns in tables.values() for column in columns]
         assert any(called), name
-    (columns,) = found["alignment_vs_magnitude"].tables().values()
+    (columns,) = found["alignment_vs_magnitude"].tables.values()
     called = {column.name: column.called for column in columns}
     assert called["magnitude"].startswith("update magnitude")
 
@@ -104,10 +105,8 @@ def test_pages_are_written_where_there_is_a_documentation(tmp_path, pages):
         assert "\n    from report.figures" in text  # its source
 
 
-def test_figures_of_ones_own_are_not_those_that_ship(pages, tmp_path):
-    (page, *_), (name, *_) = pages, ORDER
-    (tmp_path / f"{name}.py").touch()
-    own = SimpleNamespace(placed=page.article.placed, figures_folder=tmp_path)
-    found = {entry.name: entry.places for entry in entries([SimpleNamespace(article=own)])}
-    assert found[name] == []
-    assert [other for other in ORDER[1:] if not found[other]] == []
+def test_figures_of_ones_own_are_not_those_that_ship(pages, tmp_path, monkeypatch):
+    (page, *_), (name, *others) = pages, ORDER
+    shutil.copy(FIGURES / f"{name}.py", tmp_path)
+    monkeypatch.setattr(page.article, "figures_folder", tmp_path)
+    assert [place.figure for place in places(page.article)] == others

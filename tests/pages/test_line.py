@@ -42,7 +42,7 @@ def pages(tmp_path, data):
 
 def test_its_words_and_shares_are_those_of_the_head(pages, data):
     page, home = pages(BODY)
-    line, probability = line_of([page]), data.attention(1, 2).probability
+    line, probability = line_of([page], [data]), data.attention(1, 2).probability
     assert (line.layer, line.head, line.opens) == (1, 2, 20)
     shown = [word.index for word in line.words]
     assert shown == sorted(shown)
@@ -56,16 +56,16 @@ def test_its_words_and_shares_are_those_of_the_head(pages, data):
     assert "<b>bold</b>" not in home
 
 
-def test_without_a_token_that_it_opens_at_there_is_none(pages):
+def test_without_a_token_that_it_opens_at_there_is_none(pages, data):
     page, home = pages(BODY.replace("opens=20", ""))
-    assert line_of([page]) is None
+    assert line_of([page], [data]) is None
     assert 'class="looks"' not in home
 
 
 @pytest.mark.browser
-def test_a_word_that_is_pointed_at_shades_what_it_looks_at(pages, browser):
+def test_a_word_that_is_pointed_at_shades_what_it_looks_at(pages, data, browser):
     page, home = pages(BODY)
-    line = line_of([page])
+    line = line_of([page], [data])
     context = browser.new_context()
     tab = context.new_page()
     style = re.search(r"<style>.*?</style>", home, re.DOTALL)[0]
