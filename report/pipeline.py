@@ -180,6 +180,13 @@ def measure(
     return all_found
 
 
+def keys(request: Request) -> set[str]:
+    """The keys of the datasets that articles ask for now; nothing is measured, no hub is asked."""
+    studies = read_studies(request.project.articles, request.article, **request.options)
+    planned = (plans(each, request.project, measuring.read(each), ask=False) for each in studies)
+    return {plan.folder.name for each in planned for plan in each if plan.folder}
+
+
 def say_stand_ins(
     studies: list[Study], all_found: list[list[measuring.ModelDatasets]], terminal: Terminal
 ) -> None:

@@ -159,7 +159,8 @@ MAY_IMPORT = {
         "site/",
         "console",
     },
-    "watching/": LEAVES | {"project", "study/", "pages/", "site/", "console", "pipeline"},
+    "watching/": LEAVES
+    | {"project", "study/", "measuring/", "pages/", "site/", "console", "pipeline"},
     "notebook/": LEAVES
     | {"kinds/folders", "kinds/*/live", "measures/", "models/find/"}
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}

@@ -13,7 +13,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -21,7 +21,10 @@ from report import pipeline
 from report.authored import guard
 from report.authored.boundary import in_words
 from report.console import Terminal, clean, say_error
+from report.errors import ReportError
 from report.files import meant, read_bytes
+from report.measuring.alone import alone
+from report.measuring.key import key_of
 from report.pages.drawn import Drawn
 from report.pages.page import Page
 from report.project import Project, only_build
@@ -168,6 +171,30 @@ def affects_drawing(name: str) -> bool:
     return path.parts[0] == "figures" and (path.suffix != ".py" or path.name.startswith("_"))
 
 
+class OutOfDateError(BaseException):
+    """What is measured is no longer what the publication asks for. No `except Exception` takes it
+    for a failure of the model."""
+
+
+class Looking(Terminal):
+    """As another terminal, but calls a function at every step of progress."""
+
+    def __init__(self, terminal: Terminal, look: Callable[[], object]):
+        self.look, self.say, self.say_measured = look, terminal.say, terminal.say_measured
+        self.terminal = terminal
+
+    @contextmanager
+    def bars(self):
+        """Progress, as of the other terminal."""
+        with self.terminal.bars() as show:
+
+            def step(*progress):
+                self.look()
+                show(*progress)
+
+            yield step
+
+
 class Rebuilder:
     """Builds the site of a request, and keeps its articles and figures for the next build."""
 
@@ -178,6 +205,8 @@ class Rebuilder:
         """Name of an article -> its page, and the data that it shows."""
         self.waiting: Articles = None
         """The articles to render in the next build."""
+        self.seen: files.Seen = {}
+        """The publication as it was looked at last."""
 
     def rebuild(self, changed: Collection[str] = ()) -> float:
         """Measure and render the articles that changed files touch, and build the site.
@@ -187,11 +216,12 @@ class Rebuilder:
         changed: names of files, as of `touched`
         returns: seconds of the last step, in which MkDocs turns pages into the site
         raises: ReportError as `pipeline.make_site`, and as `guard.again`: an own figure may have
-            ended the process that built this before
+            ended the process that built this before; OutOfDateError as `_measured`
         """
         project = self.request.project
         self.waiting = union(self.waiting, touched(changed, project, self.rendered.keys()))
-        guard.again(frozenset(look(self.request).items()))
+        self.seen = look(self.request)
+        guard.again(frozenset(self.seen.items()))
         if any(map(affects_drawing, changed)):
             self.drawn.clear()
         with only_build(project, self.terminal.say):
@@ -216,7 +246,7 @@ class Rebuilder:
         parts = [replace(self.request, article=name) for name in sorted(names or ())]
         for part in [self.request] if names is None else parts:
             studies = pipeline.read(part)
-            datasets = pipeline.measure(studies, part, self.terminal)
+            datasets = self._measured(studies, part)
             pipeline.say_stand_ins(studies, datasets, self.terminal)
             pages, opened = pipeline.draw(
                 studies, datasets, project, about, self.terminal, self.drawn
@@ -230,6 +260,34 @@ class Rebuilder:
         pages, opened = map(list, zip(*(rendered[name] for name in newest), strict=True))
         pipeline.write(pages, opened, self.request, about)
         return [name for name in study_names(project.articles) if name not in rendered]
+
+    def _measured(self, studies, part):
+        """The datasets of articles; part: the request for them.
+
+        raises: OutOfDateError once a change of files asks for others than those that are measured,
+            after the layer or text that a model is at
+        """
+        keys, looked = set(), time.monotonic()
+
+        def measurer(tasks, progress, announce):
+            keys.clear()
+            keys.update(key_of(task.parts) for task in tasks.values())
+            return alone(tasks, progress, announce)
+
+        def require():
+            nonlocal looked
+            if not keys or time.monotonic() - looked < PAUSE:
+                return
+            now = look(self.request)
+            if now != self.seen:
+                self.seen = rested(now, functools.partial(look, self.request))
+                with suppress(ReportError):  # half an edit: it is known when it is mended
+                    if not keys <= pipeline.keys(part):
+                        raise OutOfDateError
+            looked = time.monotonic()
+
+        terminal = Looking(self.terminal, require)
+        return pipeline.measure(studies, part, terminal, measurer=measurer)
 
 
 PAUSE = 0.3
@@ -333,6 +391,9 @@ def attempt(rebuilder: Rebuilder, names: list[str], state: BuildState, terminal:
     begun = time.monotonic()
     try:
         builder = rebuilder.rebuild(names)
+    except OutOfDateError:
+        terminal.say("What was being measured is out of date, and dropped.")
+        return
     except Exception as error:
         sentence = in_words(error)
         state.failed(clean(str(sentence)))

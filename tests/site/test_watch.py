@@ -253,6 +253,56 @@ def test_what_a_change_makes_measure_is_said(project):
     assert all("passage" in line for line in measured)
 
 
+@pytest.fixture
+def meanwhile(project, monkeypatch):
+    """A function that has something done once, as soon as a model begins to measure."""
+    left, real = [], watch.alone
+
+    def alone(tasks, progress, announce):
+        if tasks and left:
+            left.pop()()
+        progress("Measuring", 0, 1)
+        return real(tasks, progress, announce)
+
+    monkeypatch.setattr(watch, "alone", alone)
+    monkeypatch.setattr(watch, "PAUSE", 0)
+    return left.append
+
+
+def test_a_measurement_that_is_out_of_date_is_dropped(project, meanwhile):
+    terminal, told = Sayings(), BuildState()
+    rebuilder = Rebuilder(pipeline.Request(project), terminal)
+    passage = project.root / "passage.md"
+    with unpainted():
+        watch.attempt(rebuilder, [], told, terminal)
+        before, built = contents(project.site_src), told.built
+        change(passage, "lamp", "light")
+        meanwhile(lambda: change(passage, "light", "torch"))
+        watch.attempt(rebuilder, ["passage.md"], told, terminal)
+        assert "dropped" in terminal.said[-1]
+        assert contents(project.site_src) == before, "nothing of it is left"
+        assert (told.built, told.error) == (built, "")
+        watch.attempt(rebuilder, ["passage.md"], told, terminal)
+        assert [line[5:13] for line in terminal.said if ": measured" in line] == ["measured"] * 2
+        kept = contents(project.site)
+        assert report("site", "--project", project.root).returncode == 0
+    assert kept == contents(project.site)
+    assert len([*project.site_src.glob("datasets/*/*/manifest.json")]) == 2
+
+
+@pytest.mark.parametrize("old", [WORD, "---\ntitle", "title: On"])
+def test_a_measurement_goes_on_while_its_words_change(project, meanwhile, old):
+    terminal, told = Sayings(), BuildState()
+    rebuilder = Rebuilder(pipeline.Request(project), terminal)
+    with unpainted():
+        watch.attempt(rebuilder, [], told, terminal)
+        change(project.root / "passage.md", "lamp", "light")
+        meanwhile(lambda: change(article(project), old, "More"))
+        watch.attempt(rebuilder, ["passage.md"], told, terminal)
+    assert not [line for line in terminal.said if "dropped" in line]
+    assert len([line for line in terminal.said if ": measured" in line]) == 2
+
+
 def test_what_could_not_be_built_is_tried_again_and_articles_may_go(project):
     rebuilder = Rebuilder(pipeline.Request(project), Sayings())
     with unpainted():
