@@ -23,7 +23,7 @@ from report.authored.boundary import in_words
 from report.console import Terminal, clean, say_error
 from report.errors import ReportError
 from report.files import meant, read_bytes
-from report.measuring.alone import alone
+from report.measuring.alone import load_source, measure_with
 from report.measuring.key import key_of
 from report.pages.drawn import Drawn
 from report.pages.page import Page
@@ -205,6 +205,8 @@ class Rebuilder:
         """Name of an article -> its page, and the data that it shows."""
         self.waiting: Articles = None
         """The articles to render in the next build."""
+        self.model: tuple[object, object] = None, None
+        """What the model is that stays loaded, and that model."""
         self.seen: files.Seen = {}
         """The publication as it was looked at last."""
 
@@ -272,7 +274,10 @@ class Rebuilder:
         def measurer(tasks, progress, announce):
             keys.clear()
             keys.update(key_of(task.parts) for task in tasks.values())
-            return alone(tasks, progress, announce)
+            for number, task in tasks.items():
+                loaded = self._loaded(task, announce)
+                yield number, *measure_with(loaded, task, progress, announce)
+                self.model = _model_of(task), loaded
 
         def require():
             nonlocal looked
@@ -288,6 +293,19 @@ class Rebuilder:
 
         terminal = Looking(self.terminal, require)
         return pipeline.measure(studies, part, terminal, measurer=measurer)
+
+    def _loaded(self, task, announce):
+        """The model of a task. The last one that measured to the end stays loaded: who writes
+        changes a text more often than its model."""
+        (of, loaded), self.model = self.model, (None, None)
+        if of == _model_of(task):
+            return loaded
+        del loaded  # never two in memory
+        return load_source(task.source, task.options, announce)
+
+
+def _model_of(task):
+    return task.source, task.options, task.parts.get("model")
 
 
 PAUSE = 0.3

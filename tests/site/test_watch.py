@@ -256,17 +256,36 @@ def test_what_a_change_makes_measure_is_said(project):
 @pytest.fixture
 def meanwhile(project, monkeypatch):
     """A function that has something done once, as soon as a model begins to measure."""
-    left, real = [], watch.alone
+    left, real = [], watch.measure_with
 
-    def alone(tasks, progress, announce):
-        if tasks and left:
+    def measure_with(loaded, task, progress, announce):
+        if left:
             left.pop()()
         progress("Measuring", 0, 1)
-        return real(tasks, progress, announce)
+        return real(loaded, task, progress, announce)
 
-    monkeypatch.setattr(watch, "alone", alone)
+    monkeypatch.setattr(watch, "measure_with", measure_with)
     monkeypatch.setattr(watch, "PAUSE", 0)
     return left.append
+
+
+def test_a_model_stays_loaded_while_it_is_the_same(project, monkeypatch):
+    loaded, real = [], watch.load_source
+    load = lambda source, *rest: loaded.append(source.name) or real(source, *rest)  # noqa: E731
+    monkeypatch.setattr(watch, "load_source", load)
+    passage = project.root / "passage.md"
+    rebuilder = Rebuilder(pipeline.Request(project), Sayings())
+    with unpainted():
+        for old, new in (("lamp", "light"), ("light", "torch")):
+            change(passage, old, new)
+            rebuilder.rebuild(["passage.md"])
+        assert len(loaded) == 1
+        change(article(project), "corpus:", "layers: 0-0\ncorpus:")
+        rebuilder.rebuild(["templates/articles/one.md.j2"])
+        assert len(loaded) == 2
+        kept = contents(project.site)
+        assert report("site", "--project", project.root, "--force").returncode == 0
+    assert kept == contents(project.site)
 
 
 def test_a_measurement_that_is_out_of_date_is_dropped(project, meanwhile):
