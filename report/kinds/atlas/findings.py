@@ -1,5 +1,7 @@
 """What an atlas of heads may say: which heads do something, how surely, and whether it matters."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from report.figures.parts.heads import Head, HeadFindings, largest
@@ -31,9 +33,13 @@ class Findings(HeadFindings):
         values = self.values(measure)
         return int((values > values[at.layer, at.head]).sum()) + 1
 
-    def keeps(self, measure: str, at: Head) -> float:
-        """What is left of a head's value on the control, as a share of it."""
-        return self.value(measure, at, "control") / self.value(measure, at)
+    def ranks(self, measure: str, heads: Iterable[Head]) -> list[int]:
+        """The places of some heads, as of `rank`."""
+        return [self.rank(measure, head) for head in heads]
+
+    def at_least(self, measure: str, value: float) -> list[Head]:
+        """The heads that reach a value, the highest first."""
+        return [head for head in self.sorted(measure) if head.value >= value]
 
     def falls_most(self, measure: str) -> Head:
         """The `Head` whose value falls most on the control, with that fall."""
