@@ -33,25 +33,28 @@ DIGITS = 4
 """Significant digits of a value that is shown as an example."""
 
 
-def places(article: ArticleFigures) -> list[Place]:
+def places(article: ArticleFigures, heading: str) -> list[Place]:
     """The figures of an article that ship; one of its own that stands in for such a one is another
-    figure."""
+    figure.
+
+    heading: the title of the article
+    """
     folder = article.figures_folder
     shipped = (each for each in article.placed if not own_file(each.figure.name, folder))
-    return [_place(article, each) for each in shipped]
+    return [_place(article, heading, each) for each in shipped]
 
 
-def _place(article, placed):
-    study, panel = article.study, placed.panels[0]
+def _place(article, heading, placed):
+    panel = placed.panels[0]
     controls = controls_for(placed.figure, placed.data, placed.state)
     return Place(
         figure=placed.figure.name,
-        article=study.name,
-        heading=study.front_matter.title,
+        article=article.name,
+        heading=heading,
         number=placed.number,
         title=placed.figure.title(placed.data),
         models=_models(article, placed),
-        picture=f"figures/{study.name}/{panel.small}",
+        picture=f"figures/{article.name}/{panel.small}",
         size=panel.small_size,
         html=str(article.alone(placed, ROOT)),
         controls=[control for control in controls if not control.fixed],

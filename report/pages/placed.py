@@ -58,8 +58,11 @@ class PlacedFigure:
             for control in controls_for(self.figure, self.data, fixed)
             if control.param not in fixed
         ]
+        files = {}  # states that the page chooses among have one
         for state in defaults.states(self.figure.name, controls):
-            yield place.format(**state), partial(self._rows, panel, fixed | state)
+            files.setdefault(place.format(**state), fixed | state)
+        for name, state in files.items():
+            yield name, partial(self._rows, panel, state)
 
     def _rows(self, panel, state):
         rows = self.figure.rows(self.data, **state)

@@ -139,7 +139,9 @@ def render_article(
     write_embed_pages(study, article, site_src)
     minutes = filters.reading_minutes(content, len(article.placed))
     content = with_sidenotes(content)
-    page = _page(study, article, cover, minutes, places(article) if documentation(site_src) else [])
+    title = study.front_matter.title
+    shown = places(article, title) if documentation(site_src) else []
+    page = _page(study, article, cover, minutes, shown)
     wrapper = environment(publication_of(study.template) / "templates").get_template(
         f"kinds/{data.kind}/page.md.j2"
     )

@@ -33,7 +33,7 @@ def shown(data, names, **context):
     article.announced = names
     for name in names:
         environment().from_string(BY_NAME[name].line).render(figure=article.figure, **context)
-    return SimpleNamespace(article=article, places=places(article))
+    return SimpleNamespace(article=article, places=places(article, "Hand"))
 
 
 @pytest.fixture(scope="module")
@@ -109,4 +109,4 @@ def test_figures_of_ones_own_are_not_those_that_ship(pages, tmp_path, monkeypatc
     (page, *_), (name, *others) = pages, ORDER
     shutil.copy(FIGURES / f"{name}.py", tmp_path)
     monkeypatch.setattr(page.article, "figures_folder", tmp_path)
-    assert [place.figure for place in places(page.article)] == others
+    assert [place.figure for place in places(page.article, "Hand")] == others
