@@ -74,18 +74,18 @@ def test_all_that_the_page_of_an_answer_names_is_there(address):
 
 
 def test_the_first_part_of_an_answer_is_how_all_of_it_begins(address):
-    question = {"text": FIRST, "other": OTHER, "predict": "effects", "layer": 1, "tab": "parts"}
-    first = answer(address, **question, first=True)
-    whole = answer(address, **question, number=first["number"])
+    question = {"text": "a lamp, a hill", "other": OTHER, "predict": "effects", "layer": 1}
+    first = answer(address, **question, tab="parts", first=True)
+    whole = answer(address, **question, tab="parts", number=first["number"])
     beginning, rest = first["html"].split('<div class="explore__rest">')
     assert rest.strip() == "</div>"
     assert whole["html"].startswith(beginning) and whole["number"] == first["number"]
     assert len(first["files"]) == 4
     for path, file in first["files"].items():
         assert json.loads(sent(address, "GET", path)[1]) == file
-    newer = answer(address, **question | {"text": OTHER}, first=True)
+    newer = answer(address, **question | {"text": OTHER}, tab="parts", first=True)
     assert newer["number"] > first["number"]
-    assert answer(address, **question, number=first["number"]) == {"dropped": True}
+    assert answer(address, **question, tab="parts", number=first["number"]) == {"dropped": True}
 
 
 @pytest.mark.parametrize(
