@@ -15,6 +15,7 @@ from report.pages.templates import environment
 from tests.figures.live_page import (
     GRIDS,
     OF_ANSWERS,
+    OF_ATLASES,
     OF_CONDITIONS,
     OF_MODELS,
     OF_PREDICTIONS,
@@ -33,11 +34,11 @@ def shown(data, names, **context):
     article.announced = names
     for name in names:
         environment().from_string(BY_NAME[name].line).render(figure=article.figure, **context)
-    return SimpleNamespace(article=article, places=places(article, "Hand"))
+    return SimpleNamespace(article=article, places=places(article, "Made <by> hand"))
 
 
 @pytest.fixture(scope="module")
-def pages(data, models, conditions, table, sweep, answers, prediction):
+def pages(data, models, conditions, table, sweep, answers, prediction, atlas):
     """Pages of every kind, on which the lines of the gallery place all figures."""
     find = SimpleNamespace(answers=[answers])
     return [
@@ -49,6 +50,7 @@ def pages(data, models, conditions, table, sweep, answers, prediction):
             (table, OF_TABLES, {}),
             (sweep, OF_SWEEPS, {}),
             (prediction, OF_PREDICTIONS, {}),
+            (atlas, OF_ATLASES, {}),
             (conditions, OF_ANSWERS, {"find": find}),
         )
     ]
@@ -109,4 +111,4 @@ def test_figures_of_ones_own_are_not_those_that_ship(pages, tmp_path, monkeypatc
     (page, *_), (name, *others) = pages, ORDER
     shutil.copy(FIGURES / f"{name}.py", tmp_path)
     monkeypatch.setattr(page.article, "figures_folder", tmp_path)
-    assert [place.figure for place in places(page.article, "Hand")] == others
+    assert [place.figure for place in places(page.article, "Made <by> hand")] == others

@@ -124,7 +124,8 @@ export class Finder {
     if (rows.length > SHOWN) this.says.textContent += `The first ${SHOWN} are listed.`;
     const lost = this.measures.find(({ name }) => name === "lost");
     const told = [...new Set([...measures, ...(lost ? [lost] : [])])];
-    this.table.replaceChildren(...(rows.length === 1 ? this.one(rows[0], all) : this.several(rows, told, all)));
+    const lines = rows.length === 1 ? this.one(rows[0], all) : this.several(rows, told, all);
+    this.table.replaceChildren(...(rows.length ? lines : []));
     nameHeads(this.table, chart.model);
     if (chart.view && chart.signals({ found: rows.map(headName) })) chart.view.runAsync();
   }
