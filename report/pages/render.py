@@ -140,8 +140,8 @@ def render_article(
     minutes = filters.reading_minutes(content, len(article.placed))
     content = with_sidenotes(content)
     title = study.front_matter.title
-    shown = places(article, title) if documentation(site_src) else []
-    page = _page(study, article, cover, minutes, shown)
+    figures = places(article, title) if documentation(site_src) else []
+    page = _page(study, article, cover, minutes, figures)
     wrapper = environment(publication_of(study.template) / "templates").get_template(
         f"kinds/{data.kind}/page.md.j2"
     )

@@ -359,11 +359,11 @@ def _check_provenance(folder):
     for path in sorted(folder.glob(f"datasets/*/{PROVENANCE}")):
         where = path.relative_to(folder)
         try:
-            told = store.read(path)
+            origin = store.read(path)
         except ReportError as error:
             problems.append(str(error))
             continue
-        datasets, day = told["datasets"], told["article"]["date"]
+        datasets, day = origin["datasets"], origin["article"]["date"]
         # what is measured as the site is built may be younger than the words: it repeats the old
         days = [each["measured_on"] for each in datasets if each["frozen"]]
         if days and max(days) > day:

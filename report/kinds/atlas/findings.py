@@ -11,7 +11,7 @@ from report.kinds.atlas.data import AtlasData, AtlasModels
 
 def context(data: AtlasData | AtlasModels) -> dict:
     """What templates of atlases use: `find`, of the first model, and `each`, of all of them."""
-    each = [Findings(one) for one in data.models]
+    each = [Findings(model) for model in data.models]
     return {"find": each[0], "each": each}
 
 
@@ -26,7 +26,7 @@ class Findings(HeadFindings):
         """All heads, the highest value first."""
         values = self.values(measure)
         heads = [Head(layer, head, float(v)) for (layer, head), v in np.ndenumerate(values)]
-        return sorted(heads, key=lambda one: -np.nan_to_num(one.value, nan=-np.inf))
+        return sorted(heads, key=lambda head: -np.nan_to_num(head.value, nan=-np.inf))
 
     def rank(self, measure: str, at: Head) -> int:
         """The place of a head among all heads, 1 for the highest value."""

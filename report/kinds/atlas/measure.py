@@ -113,8 +113,8 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
         if before is None:
             raise
         texts = before["corpus"]
-    own = measures.parts(inputs.measures, before)
-    return {"corpus": texts, "effects": inputs.effects, **own}
+    of_author = measures.parts(inputs.measures, before)
+    return {"corpus": texts, "effects": inputs.effects, **of_author}
 
 
 def words(inputs: Inputs) -> list[str]:
@@ -158,13 +158,13 @@ def measure_batch(
             options = {"progress": step, "failed": failed, "measures": taken}
             statistics.append(measure_texts(loaded, texts, **options)[1])
         step = lambda what: progress(what, len(ids), total)  # noqa: E731
-        own = _once(loaded, chosen, inputs.effects, step) if piece.per_model else None
+        once = _once(loaded, chosen, inputs.effects, step) if piece.per_model else None
     whole, shuffled = statistics
     sums = whole.sums | {f"{SHUFFLED}{name}": each for name, each in shuffled.sums.items()}
     why = {index[places[place]]: reason for place, reason in failed.items()}
     why |= {index[place]: reason for place, reason in encoded.failed.items()}
     tokens = sum(len(text) for place, text in enumerate(ids) if place not in failed)
-    return own, Tally(replace(whole, sums=sums), tokens, encoded.left_out, why)
+    return once, Tally(replace(whole, sums=sums), tokens, encoded.left_out, why)
 
 
 def _for_effects(loaded, inputs):
@@ -192,8 +192,8 @@ def _reads(loaded, inputs, ids, chosen):
         what += f"; and {len(chosen)} of the texts again without each head"
     passes = 2 * number + random[0] + (1 + heads) * len(chosen)
     tokens += random[1] + (1 + heads) * sum(map(len, chosen))
-    said = reads(loaded.identity["name"], what, tokens, passes, len(ids) < number)
-    return said + needs(loaded, tokens, logits=max(map(len, chosen), default=0))
+    reading = reads(loaded.identity["name"], what, tokens, passes, len(ids) < number)
+    return reading + needs(loaded, tokens, logits=max(map(len, chosen), default=0))
 
 
 def _shuffled(loaded, token_ids):
@@ -202,10 +202,10 @@ def _shuffled(loaded, token_ids):
     free = [place for place, token in enumerate(token_ids) if token not in special]
     text = repr(list(token_ids))
     order = sorted(free, key=lambda place: hashlib.sha256(f"{place} {text}".encode()).digest())
-    found = list(token_ids)
+    shuffled = list(token_ids)
     for place, source in zip(free, order, strict=True):
-        found[place] = token_ids[source]
-    return found
+        shuffled[place] = token_ids[source]
+    return shuffled
 
 
 def _once(loaded, chosen, wanted, step):
@@ -222,17 +222,17 @@ def _once(loaded, chosen, wanted, step):
         source: Means(values.mean(0), values.std(0, ddof=1) / number**0.5, number)
         for source, values in (("corpus", repeated.induction), ("control", repeated.unrepeated))
     }
-    found, texts, reason = {INDUCTION: of_all}, None, ""
+    numbers, texts, reason = {INDUCTION: of_all}, None, ""
     if chosen:
         try:
-            found |= _effects(loaded, chosen, step)
+            numbers |= _effects(loaded, chosen, step)
             texts = {"texts": len(chosen), "tokens": sum(map(len, chosen))}
         except ReportError as error:
             reason = str(error)
     elif wanted:
         reason = f"no text has at most {LONGEST} tokens of this model"
     about = {"sequences": number, "length": repeated.length, "effects": texts, "reason": reason}
-    return found, about
+    return numbers, about
 
 
 def _effects(loaded, texts, step):
@@ -246,8 +246,8 @@ def _effects(loaded, texts, step):
     direct, lost = [], []
     for number, ids in enumerate(texts, 1):
         step(f"Measuring without each head, text {number} of {len(texts)}")
-        asked = [Asked(place, token, MEAN) for place, token in enumerate(ids[1:])]
-        direct.append(direct_effects(loaded, ids, asked).heads.sum(0))
+        questions = [Asked(place, token, MEAN) for place, token in enumerate(ids[1:])]
+        direct.append(direct_effects(loaded, ids, questions).heads.sum(0))
         without = ablation(loaded, ids, replacement=replacement, loss=True)
         lost.append(without.log_probability_drop.sum(-1))
     rows = np.array([len(ids) - 1 for ids in texts], float)
@@ -281,7 +281,7 @@ def tally_of(dataset: dict) -> Tally:
     return Tally.of_json(dataset)
 
 
-def joined(inputs: Inputs, own: tuple[Beside, dict], tally: Tally) -> tuple[Measured, dict]:
+def joined(inputs: Inputs, once: tuple[Beside, dict], tally: Tally) -> tuple[Measured, dict]:
     """What was measured once a model and on all texts, put together.
 
     returns: what was measured, and the manifest's corpus and atlas
@@ -297,7 +297,7 @@ def joined(inputs: Inputs, own: tuple[Beside, dict], tally: Tally) -> tuple[Meas
     for name, sums in statistics.sums.items():
         of_both[name.startswith(SHUFFLED)][name.removeprefix(SHUFFLED)] = sums
     texts, shuffled = (replace(statistics, sums=sums) for sums in of_both)
-    beside, about = own
+    beside, about = once
     titled = {"title": inputs.corpus.title} if inputs.corpus.title else {}
     counts = {"texts": tally.texts, "tokens": tally.tokens, "left_out": tally.left_out}
     measured = Measured(texts, shuffled, beside, inputs.measures)
