@@ -144,7 +144,8 @@ def _table(data):
 def _axis(data, channel, field, param):
     formats = {name: ".0%" if "%" in words.number else ".3~g" for name, words in data.words.items()}
     ticks = theme.ticks_across() if param == "across" else 6
-    return channel(f"{field}:Q", title=None).axis(
+    room = altair.Scale(zero=False, padding=14)  # for names
+    return channel(f"{field}:Q", title=None, scale=room).axis(
         labelExpr=f"format(datum.value, {json.dumps(formats)}[{param}])", tickCount=ticks
     )
 
@@ -176,29 +177,45 @@ def _legend(data):
 
 
 def _names(heads):
-    """The names of the heads with most of either."""
+    """The names of the heads with most of either, by turns above their points and below them; of
+    two that would lie on each other, the one that is not as high up is left out."""
     named = heads
     for field in "xy":
         last_first = [altair.SortField(field, order="descending")]
         named = named.transform_window(**{f"place_{field}": "row_number()"}, sort=last_first)
-    named = named.transform_filter(f"datum.place_x <= {NAMED} || datum.place_y <= {NAMED}")
-    named = named.transform_window(
-        above_x="lag(x)", above_y="lag(y)", sort=[altair.SortField("y", order="descending")]
+    named = (
+        named.transform_calculate(place="min(datum.place_x, datum.place_y)")
+        .transform_filter(f"datum.place <= {NAMED}")
+        .transform_calculate(below="datum.place % 2 === 0")
+        .transform_window(
+            **{
+                f"{at}_{field}": f"{at}({field})"
+                for at in ("lag", "lead")
+                for field in ("x", "y", "place")
+            },
+            sort=[altair.SortField("x")],
+            groupby=["below"],
+        )
     )
-    near = " && ".join(
-        f"abs(scale('{field}', datum.above_{field}) - scale('{field}', datum.{field})) < {most}"
-        for field, most in (("x", 46), ("y", 12))
+    covered = " || ".join(
+        f"isValid(datum.{at}_x) && datum.{at}_place < datum.place && "
+        + " && ".join(
+            f"abs(scale('{field}', datum.{at}_{field}) - scale('{field}', datum.{field})) < {most}"
+            for field, most in (("x", 44), ("y", 13))
+        )
+        for at in ("lag", "lead")
     )
     place = {"x": altair.X("x:Q"), "y": altair.Y("y:Q"), "text": altair.Text("named:N")}
-    late = "scale('x', datum.x) > 0.85 * width"
+    x, edge = "scale('x', datum.x)", 22
     style = {
-        "align": altair.ExprRef(f"{late} ? 'right' : 'left'"),
-        "dx": altair.ExprRef(f"{late} ? -8 : 8"),
-        "baseline": "middle",
+        "align": altair.ExprRef(
+            f"{x} < {edge} ? 'left' : {x} > width - {edge} ? 'right' : 'center'"
+        ),
+        "baseline": altair.ExprRef("datum.below ? 'top' : 'bottom'"),
+        "dy": altair.ExprRef("datum.below ? 7 : -6"),
         "fontSize": theme.TICK,
         "fontWeight": 600,
-        # one that would lie on the name above is left out
-        "opacity": altair.ExprRef(f"isValid(datum.above_y) && {near} ? 0 : 1"),
+        "opacity": altair.ExprRef(f"{covered} ? 0 : 1"),
     }
     return [mark.encode(**place) for mark in theme.halo(named.mark_text, **style)]
 

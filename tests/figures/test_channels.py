@@ -107,15 +107,16 @@ def test_every_axis_has_a_title(figure, specs):
             written = {title for title in found if title}
             drawn_itself = figure.name == "attention_breakdown"
             same = figure.name == "renderings_compared" and name == "y"
-            follows = name == "y" and follows_a_switch(spec)
+            follows = follows_a_switch(spec, name)
             assert written or drawn_itself or same or follows, (name, found)
 
 
-def follows_a_switch(spec):
-    """Whether a text stands where the title of the vertical axis does, chosen by a switch."""
+def follows_a_switch(spec, axis):
+    """Whether a text stands where the title of an axis does, chosen by a switch."""
+    place = {"x": {"value": {"expr": "height + 24"}}, "y": {"value": -10}}[axis]
     switches = [c["param"] for c in spec["usermeta"]["report"]["controls"] if "options" in c]
     return any(
-        part["encoding"].get("y") == {"value": -10}
+        part["encoding"].get("y") == place
         and part["mark"]["text"]["expr"].endswith(tuple(f"[{name}]" for name in switches))
         for part in charts(spec)
     )

@@ -41,6 +41,12 @@ class Findings(HeadFindings):
         """The heads that reach a value, the highest first."""
         return [head for head in self.sorted(measure) if head.value >= value]
 
+    def mean(self, measure: str, heads: Iterable[Head] | None = None) -> float:
+        """The mean of a measure over some heads, or over all that it applies to."""
+        values = self.values(measure)
+        chosen = values if heads is None else [values[head.layer, head.head] for head in heads]
+        return float(np.nanmean(chosen))
+
     def falls_most(self, measure: str) -> Head:
         """The `Head` whose value falls most on the control, with that fall."""
         return largest(self.values(measure) - self.values(measure, "control"))

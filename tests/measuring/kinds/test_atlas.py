@@ -224,6 +224,8 @@ def test_ranks_and_correlations(measured):
     assert top.value == pytest.approx(np.nanmax(fall))
     half = of.at_least("entropy", of.sorted("entropy")[5].value)
     assert of.ranks("entropy", half) == list(range(1, len(half) + 1))
+    assert of.mean("entropy", half) == pytest.approx(sum(h.value for h in half) / len(half))
+    assert of.mean("entropy") == pytest.approx(of.values("entropy").mean())
 
 
 def ranks(values):
