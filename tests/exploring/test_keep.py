@@ -8,6 +8,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from playwright.sync_api import expect
 
 from report.datasets import store
 from report.exploring.page import Explorer
@@ -405,7 +406,7 @@ def test_a_reader_types_pins_moves_and_keeps(opened, desk):
     opened.locator(".token[data-token]").nth(6).click()
     for param, value in {"layer": 5, "head": 7}.items():
         opened.locator(f"#fig-1 input[name={param}]").fill(str(value))
-    assert opened.input_value("#title") == "Ann saw a lamp. Bo saw the lamp"
+    expect(opened.locator("#title")).to_have_value("Ann saw a lamp. Bo saw the lamp")
     opened.fill("#title", "Two lamps")
     assert "two-lamps.md.j2" in keep_there(opened)
     study = read_study(article(desk, "two-lamps"))

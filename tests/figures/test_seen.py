@@ -17,7 +17,7 @@ from report.figures import (
 )
 from report.figures.build.find import figure_named
 from report.figures.parts import choices
-from report.kinds.passage.data import Token
+from report.kinds.passage.data import PassageData, Token
 from report.text import percent
 from tests.figures import hand_conditions
 
@@ -75,7 +75,7 @@ def statistics(values):
     layers, heads = values.shape
     columns = {"source": np.full(values.size, "corpus")}
     columns |= {name: values.ravel() for name in ("itself", "first_token", "concentration")}
-    known = {"has_corpus": True, "measured": lambda name: columns}
+    known = {"has_corpus": True, "sources": PassageData.sources, "measured": lambda name: columns}
     return SimpleNamespace(layers=layers, heads=heads, **known)
 
 

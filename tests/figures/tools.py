@@ -43,6 +43,7 @@ STATES = {
     "direct_and_ablation": {"sentence": "1", "ablation": "zero"},
     "what_a_head_writes": {"sentence": "0", "chosen": 2},
     "score_origins": {"sentence": "0", "chosen": 3, "rank": 1},
+    "heads_by_two": {"across": "entropy", "up": "lost"},
 }
 """Not where the figures are when the page opens."""
 

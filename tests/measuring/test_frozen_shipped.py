@@ -20,7 +20,7 @@ from report.measurements.precision import summed_by, tolerance
 from report.measuring.frozen import kind_of
 from report.measuring.plan import known_plans, plans
 from report.measuring.run import read
-from report.models.find.names import find, is_here
+from report.models.find.names import alternatives, find, is_here
 from report.models.load.load import load_model
 from report.project import project
 from report.study.front_matter import APART
@@ -77,7 +77,14 @@ def test_they_are_used_without_the_checkpoints(frozen, force):
     wanted = study.front_matter.all_models
     assert len(chosen) == len(wanted)
     for plan, model in zip(chosen, wanted, strict=True):
-        assert plan.state == ("measure" if force and is_here(model) else "frozen"), plan
+        here = any(map(is_here, alternatives(model)))
+        assert plan.state == ("measure" if force and here else "frozen"), plan
+
+
+@each([*MEASURED, *ANSWERS, *GENERATED])
+def test_no_article_is_older_than_what_it_shows(frozen):
+    day = f"{frozen.study.front_matter.date}"
+    assert max(store.read_manifest(folder)["date"] for folder in frozen.folders) <= day
 
 
 @each([*MEASURED, *ANSWERS, *GENERATED])

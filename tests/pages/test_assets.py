@@ -49,7 +49,7 @@ def imports(name, text):
 
 
 MAY_IMPORT = {
-    "page": {"figure", "tools", "reader"},
+    "page": {"figure", "tools", "reader", "data"},
     "tools": {"figure", "reader", "data"},
     "figure": {"reader", "data"},
     "reader": {"data"},

@@ -126,20 +126,6 @@ def test_checksums_that_are_wrong_are_told(site, damage, said):
     assert said in problem
 
 
-@pytest.mark.parametrize("frozen", [True, False])
-def test_no_article_is_older_than_its_frozen_datasets(site, frozen):
-    path = site / "datasets" / "heads" / "provenance.json"
-    told = store.read(path)
-    told["datasets"][0] |= {"frozen": frozen, "measured_on": told["article"]["date"]}
-    store.write(path, told)
-    assert _check_provenance(site) == []
-    told["datasets"][0]["measured_on"] = "2026-11-21"
-    store.write(path, told)
-    assert ["dated 2026-11-20, before" in each for each in _check_provenance(site)] == [
-        True
-    ] * frozen
-
-
 def test_the_software_is_cited_by_a_file_that_follows_its_format():
     found = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert found["cff-version"] == "1.2.0"

@@ -122,7 +122,7 @@ def test_a_head_is_read_once_for_all_figures_of_an_article(tmp_path, monkeypatch
     """A model has more heads than are kept: figures one after the other would read all again."""
     data = hand_made.study(tmp_path / "0123456789ab")
     read = []
-    decoded = PassageData._decode
+    decoded = PassageData._decoded
 
     def attention(self, layer, head):
         if read[-1:] != [(layer, head)]:

@@ -57,6 +57,7 @@ ARTICLES = pytest.mark.parametrize(
         "how-heads-form",
         "reading-a-table",
         "who-gets-the-drink",
+        "which-heads-do-what",
     ],
 )
 

@@ -6,7 +6,7 @@ import { isTouch, point, unpoint } from "../reader/marks.js";
 
 // The param of the specification that an input sets.
 export const param = (input) => input.dataset.param ?? input.name;
-export const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
+const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
 
 // A switch is a row of radio buttons, or a list where it has many choices. Of radio buttons only the
 // chosen one says where the switch stands.

@@ -166,7 +166,7 @@ def test_it_is_checked_kept_frozen_and_measured_again(project, run):
 
 def test_what_is_wrong_with_it_is_one_sentence(project, run, tmp_path):
     said = run("new", "x", "--kind", "sideways", "--project", project, code=2)
-    assert "--kind 'sideways' is unknown; there are: backwards, conditions" in said
+    assert "--kind 'sideways' is unknown; there are: atlas, backwards, conditions" in said
     path = project / "templates" / "articles" / "both.md.j2"
     text = path.read_text()
     path.write_text(text.replace("backwards: true", "backwards: true\nbeside: [falcon-8x8]"))
