@@ -144,7 +144,7 @@ def _table(data):
 def _axis(data, channel, field, param):
     formats = {name: ".0%" if "%" in words.number else ".3~g" for name, words in data.words.items()}
     ticks = theme.ticks_across() if param == "across" else 6
-    room = altair.Scale(zero=False, padding=14)  # for names
+    room = altair.Scale(zero=False, nice=False, padding=14)  # for names
     return channel(f"{field}:Q", title=None, scale=room).axis(
         labelExpr=f"format(datum.value, {json.dumps(formats)}[{param}])", tickCount=ticks
     )

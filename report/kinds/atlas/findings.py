@@ -47,6 +47,14 @@ class Findings(HeadFindings):
         chosen = values if heads is None else [values[head.layer, head.head] for head in heads]
         return float(np.nanmean(chosen))
 
+    def median(self, measure: str) -> float:
+        """What half of all heads stay below."""
+        return float(np.nanmedian(self.values(measure)))
+
+    def most(self, measure: str, heads: Iterable[Head]) -> float:
+        """The largest value of some heads."""
+        return max(self.value(measure, head) for head in heads)
+
     def falls_most(self, measure: str) -> Head:
         """The `Head` whose value falls most on the control, with that fall."""
         return largest(self.values(measure) - self.values(measure, "control"))

@@ -225,6 +225,8 @@ def test_ranks_and_correlations(measured):
     half = of.at_least("entropy", of.sorted("entropy")[5].value)
     assert of.ranks("entropy", half) == list(range(1, len(half) + 1))
     assert of.mean("entropy", half) == pytest.approx(sum(h.value for h in half) / len(half))
+    assert of.most("entropy", half[2:]) == half[2].value
+    assert of.median("entropy") == pytest.approx(np.median(of.values("entropy")))
     assert of.mean("entropy") == pytest.approx(of.values("entropy").mean())
 
 
