@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from report.figures.parts.heads import Head, HeadFindings, largest
-from report.kinds.atlas.beside import DIRECT, LOST
 from report.kinds.atlas.data import AtlasData, AtlasModels
 
 
@@ -33,10 +32,6 @@ class Findings(HeadFindings):
         values = self.values(measure)
         return int((values > values[at.layer, at.head]).sum()) + 1
 
-    def ranks(self, measure: str, heads: Iterable[Head]) -> list[int]:
-        """The places of some heads, as of `rank`."""
-        return [self.rank(measure, head) for head in heads]
-
     def at_least(self, measure: str, value: float) -> list[Head]:
         """The heads that reach a value, the highest first."""
         return [head for head in self.sorted(measure) if head.value >= value]
@@ -58,11 +53,6 @@ class Findings(HeadFindings):
     def falls_most(self, measure: str) -> Head:
         """The `Head` whose value falls most on the control, with that fall."""
         return largest(self.values(measure) - self.values(measure, "control"))
-
-    @property
-    def has_effects(self) -> bool:
-        """Whether effects on next tokens were measured."""
-        return LOST.name in self.data.measures and DIRECT.name in self.data.measures
 
     def correlation(self, first: str, second: str) -> float:
         """Rank correlation of two measures over all heads, from -1 to 1; ties by their mean rank.

@@ -38,13 +38,13 @@ SHUFFLED = "shuffled/"
 
 MANY_KINDS = CorpusSpec(file=str(FOLDER.parent / "texts" / "many-kinds.jsonl"), title="many kinds")
 """The texts of an article that names none: stories, letters, dialogue, code, tables and lists, in
-ten languages, written for this project."""
+eleven languages, written for this project."""
 
 LONGEST = 512
 """Tokens of a text that effects are measured on, at most: ablations grow with their square."""
 
 COLUMNS = 8
-"""Of the table of a measure; about so many bytes a number."""
+"""Of the table of a measure; a number in it takes about 6 bytes."""
 
 
 @dataclass(frozen=True)
