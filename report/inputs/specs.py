@@ -144,6 +144,8 @@ class CorpusSpec(BaseModel):
     """Indices of texts to leave out, from 0."""
     title: str = ""
     """What pages call the texts; default: the name of the file."""
+    license: str = ""
+    """What the texts may be used under; said where they are shown."""
 
     @field_validator("file")
     @classmethod

@@ -7,6 +7,7 @@ updates.py           what a head adds to the hidden state
 rows.py              rows of attention as measures of heads read them, and their sums over a text
 head_statistics.py, tally.py    sums that can be merged, over texts or prompts
 effect_rows.py       effects text by text, which can be merged
+portraits.py         what each head looks at in many texts, which can be merged
 received.py, class_shares.py, induction.py  what positions, classes and repetitions receive
 passage.py, conditions.py    the results of a passage and of conditions, as values
 stored.py, precision.py      factors kept in a file, and how far rounding may reach

@@ -16,5 +16,6 @@ prediction.py       what a model predicts for a text, and the direct effects of 
 generated.py        means over generated sentences
 answers.py          answers to questions under conditions
 sweep.py            the habits of all heads of a model
+portraits.py        what each head looks at in many texts
 columnar.py         tables of columns, which most of these are
 """

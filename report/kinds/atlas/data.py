@@ -2,16 +2,19 @@
 
 import functools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from report.datasets.damaged import damaged
+from report.datasets.formats import columnar, portraits
 from report.datasets.read.heads import MeasuredHeads
 from report.kinds.atlas import beside
 from report.kinds.passage.data import PassageModels
 from report.measures import Measure, shipped
+from report.text import isolated
 
 
 def opened(paths: Iterable[Path], labels: Sequence[str | None] = ()) -> "AtlasData | AtlasModels":
@@ -60,6 +63,104 @@ class AtlasData(MeasuredHeads):
         they were not."""
         return self.manifest["atlas"]
 
+    @functools.cached_property
+    def portraits(self) -> dict[str, dict[str, np.ndarray]]:
+        """Table -> column -> array, as `report.datasets.formats.portraits` describes them."""
+        return columnar.decode(self._read(portraits.FILE))
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether texts are shown, and tokens named."""
+        return "examples" in self.portraits
+
+    def portrait(self, table: str, layer: int, head: int) -> dict[str, np.ndarray]:
+        """The rows of a table that are of one head: column -> array."""
+        columns = self.portraits[table]
+        here = (columns["layer"] == layer) & (columns["head"] == head)
+        return {name: values[here] for name, values in columns.items()}
+
+    @functools.cached_property
+    def _spelt(self):
+        words = self.portraits["words"]
+        return dict(zip(words["token"].tolist(), words["text"].tolist(), strict=True))
+
+    def word(self, token: int) -> str:
+        """The text of a token."""
+        return isolated(self._spelt[token])
+
+    def scores(self, layer: int, head: int) -> dict[int, float]:
+        """Number of each text of the sample -> how strong a head is in it, 0 to 1."""
+        texts, place = self.portraits["sample"]["text"].tolist(), layer * self.heads + head
+        scores = self.portraits["scores"]["score"][place * len(texts) :][: len(texts)]
+        return dict(zip(texts, scores.tolist(), strict=True))
+
+    def examples(self, layer: int, head: int) -> list["Example"]:
+        """The texts that a head is shown with: the best first, then ever weaker ones."""
+        of = self.portrait("examples", layer, head)
+        return [self._example(of, n) for n in range(len(of["text"]))]
+
+    @functools.cached_property
+    def _places(self):
+        """(layer, head, text) of an example -> where its tokens begin in the table of looks."""
+        of = self.portraits["examples"]
+        begins = np.cumsum(of["tokens"]) - of["tokens"]
+        return {
+            each: int(at)
+            for *each, at in zip(of["layer"], of["head"], of["text"], begins, strict=True)
+            for each in [tuple(map(int, each))]
+        }
+
+    @functools.cached_property
+    def _ids(self):
+        """Number of a text -> (its first token that is kept, its token ids from there on)."""
+        texts, ids = self.portraits["texts"], self.portraits["ids"]["token"]
+        ends = np.cumsum(texts["tokens"])
+        return {
+            int(number): (int(start), ids[end - tokens : end].tolist())
+            for number, start, tokens, end in zip(
+                texts["text"], texts["start"], texts["tokens"], ends, strict=True
+            )
+        }
+
+    def _example(self, of, n):
+        layer, head, text, start, tokens = (
+            int(of[name][n]) for name in ("layer", "head", "text", "start", "tokens")
+        )
+        at, looks = self._places[layer, head, text], self.portraits["looks"]
+        first, ids = self._ids[text]
+        return Example(
+            text,
+            int(of["best"][n]),
+            int(of["above"][n]),
+            float(of["score"][n]),
+            start,
+            [self.word(token) for token in ids[start - first :][:tokens]],
+            looks["strength"][at : at + tokens] / 100,
+            looks["target"][at : at + tokens],
+        )
+
+
+@dataclass(frozen=True)
+class Example:
+    """A part of a text as a head reads it.
+
+    text: number of the text; best: its place among all texts, 0 if it is not among the best
+    above: per cent of the texts of the sample that are weaker
+    score: mean strength over the whole text; a token's strength is the largest probability that it
+        gives to another token than the first of the text
+    start: the first token of the part; words: its tokens' texts
+    strength: float [tokens]; target: int [tokens], places in the text, -1 for none
+    """
+
+    text: int
+    best: int
+    above: int
+    score: float
+    start: int
+    words: list[str]
+    strength: np.ndarray
+    target: np.ndarray
+
 
 class AtlasModels(PassageModels):
     """The atlases of several models."""
@@ -77,3 +178,30 @@ def verify(data: AtlasData) -> None:
         place = np.arange(2 * heads) % heads
         if (table["layer"] * data.heads + table["head"] != place).any():
             raise damaged(f"{data.path / 'heads' / name}.json: heads are not in their order")
+    _verify_portraits(data)
+
+
+def _verify_portraits(data):
+    """ReportError if portraits are not of all heads, or name what is not there."""
+    where, heads, tables = data.path / portraits.FILE, data.layers * data.heads, data.portraits
+    distances, shares = (tables["distances"][name] for name in ("distance", "share"))
+    bins = len({*distances})
+    if len(shares) != heads * bins or (distances.reshape(heads, bins) != distances[:bins]).any():
+        raise damaged(f"{where}: distances are not of {heads} heads and {bins} bins")
+    if shares.min() < 0 or shares.reshape(heads, bins).sum(1).max() > 1 + bins * portraits.STEP:
+        raise damaged(f"{where}: a head gives more than all its attention")
+    if not data.has_examples:
+        return
+    examples, sample = tables["examples"], tables["sample"]["text"]
+    if len(tables["scores"]["score"]) != heads * len(sample):
+        raise damaged(f"{where}: scores are not of {heads} heads and {len(sample)} texts")
+    if examples["tokens"].sum() != len(tables["looks"]["target"]):
+        raise damaged(f"{where}: examples have {examples['tokens'].sum()} tokens")
+    if missing := {*tables["ids"]["token"], *tables["tokens"]["token"]} - {
+        *tables["words"]["token"]
+    }:
+        raise damaged(f"{where}: has no text of token {min(missing)}")
+    for layer, head in np.ndindex(data.layers, data.heads):
+        for example in data.examples(layer, head):
+            if len(example.words) != len(example.target):
+                raise damaged(f"{where}: text {example.text} lacks tokens of an example")

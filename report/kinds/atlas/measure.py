@@ -13,6 +13,7 @@ import numpy as np
 
 from report import measures
 from report.datasets.formats import head_statistics
+from report.datasets.formats import portraits as form
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import corpora
@@ -25,7 +26,7 @@ from report.measuring.kind import Announce, Progress
 
 if TYPE_CHECKING:
     from report.measurements.head_statistics import HeadStatistics
-    from report.measurements.tally import Tally
+    from report.measurements.portraits import Portraits, PortraitTally
     from report.measuring.kind import Piece
     from report.models.load.load import LoadedModel
     from report.study.front_matter import FrontMatter
@@ -36,15 +37,22 @@ NOT_IN_SUMS = ("corpus", "effects")
 SHUFFLED = "shuffled/"
 """Begins the name of a measure's sums over the shuffled texts."""
 
-MANY_KINDS = CorpusSpec(file=str(FOLDER.parent / "texts" / "many-kinds.jsonl"), title="many kinds")
+MANY_KINDS = CorpusSpec(
+    file=str(FOLDER.parent / "texts" / "many-kinds.jsonl"), title="many kinds", license="CC0 1.0"
+)
 """The texts of an article that names none: stories, letters, dialogue, code, tables and lists, in
 eleven languages, written for this project."""
 
 LONGEST = 512
 """Tokens of a text that effects are measured on, at most: ablations grow with their square."""
 
-COLUMNS = 8
-"""Of the table of a measure; a number in it takes about 6 bytes."""
+SAMPLE, COUNTED = 60, 512
+"""Texts, about, that every head reads as examples, and texts whose tokens are counted: both spread
+evenly over the corpus, so that what is held does not grow with it."""
+
+COLUMNS, EXAMPLES = 8, 6000
+"""Of the table of a measure, in which a number takes about 6 bytes; and bytes of the portrait of a
+head with its examples."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,8 @@ class Inputs:
     """Of how many texts effects are measured."""
     measures: Sequence[OwnMeasure] = ()
     """Of the publication's own."""
+    examples: bool = True
+    """Whether texts are shown."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +106,17 @@ class Measured:
     texts: HeadStatistics
     shuffled: HeadStatistics
     beside: Beside
+    portraits: Portraits
+    words: dict[int, str]
+    """Token id -> its text."""
     measures: Sequence[OwnMeasure] = ()
+    examples: bool = True
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
     """The texts; nothing is read yet."""
     texts = corpora.specified(wanted.corpus or MANY_KINDS)
-    return Inputs(texts, wanted.effects, own_measures(wanted.measures or ()))
+    return Inputs(texts, wanted.effects, own_measures(wanted.measures or ()), wanted.examples)
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -114,7 +128,8 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
             raise
         texts = before["corpus"]
     of_author = measures.parts(inputs.measures, before)
-    return {"corpus": texts, "effects": inputs.effects, **of_author}
+    numbers = {} if inputs.examples else {"examples": False}
+    return {"corpus": texts, "effects": inputs.effects, **of_author, **numbers}
 
 
 def words(inputs: Inputs) -> list[str]:
@@ -125,16 +140,15 @@ def words(inputs: Inputs) -> list[str]:
 
 def measure_batch(
     loaded: LoadedModel, inputs: Inputs, piece: Piece, progress: Progress, announce: Announce
-) -> tuple[tuple[Beside, dict] | None, Tally]:
+) -> tuple[tuple[Beside, dict] | None, PortraitTally]:
     """Run a model over the texts of a piece, and over the same shuffled; and over random tokens and
     the texts for effects, if what is measured once a model is a part of it.
 
     raises: ReportError if a text for effects cannot be read
     """
-    from report.measurements.tally import Tally
+    from report.measurements.portraits import PortraitTally
     from report.models.attention import self_check
     from report.models.load.memory import enough_memory
-    from report.models.measure.passage import measure_batch as measure_texts
     from report.models.text.tokens import encode_texts
 
     encoded = encode_texts(loaded, [text for _, text in piece.texts])
@@ -146,25 +160,67 @@ def measure_batch(
         loaded.announce_bytes([*chain.from_iterable(ids)], announce)
         announce(_reads(loaded, inputs, ids, chosen))
         shape = loaded.measured_layers * loaded.structure[0].heads
-        announce(writes(loaded.identity["name"], shape * 2 * COLUMNS * 6 * (len(taken) + 3)))
+        size = 2 * COLUMNS * 6 * (len(taken) + 3) + inputs.examples * EXAMPLES
+        announce(writes(loaded.identity["name"], shape * size))
     longest, failed = max(map(len, [*ids, *chosen, []])), {}
-    both = [ids, [_shuffled(loaded, text) for text in ids]]
-    total, statistics = len(ids) + piece.per_model, []
+    numbers = [index[place] for place in places]
+    total = len(ids) + piece.per_model
     progress("Measuring", 0, total)
     with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
-        for done, texts in zip((0, len(ids)), both, strict=True):
-            step = lambda n, _, done=done: progress("Measuring", (done + n) // 2, total)  # noqa: E731
-            options = {"progress": step, "failed": failed, "measures": taken}
-            statistics.append(measure_texts(loaded, texts, **options)[1])
+        step = lambda n, _: progress("Measuring", n // 2, total)  # noqa: E731
+        whole, portraits = _portrayed(loaded, inputs, numbers, ids, taken, failed, step)
+        shuffled = _of_shuffled(loaded, ids, taken, failed, lambda n, _: step(len(ids) + n, None))
         step = lambda what: progress(what, len(ids), total)  # noqa: E731
         once = _once(loaded, chosen, inputs.effects, step) if piece.per_model else None
-    whole, shuffled = statistics
     sums = whole.sums | {f"{SHUFFLED}{name}": each for name, each in shuffled.sums.items()}
-    why = {index[places[place]]: reason for place, reason in failed.items()}
+    why = {numbers[place]: reason for place, reason in failed.items()}
     why |= {index[place]: reason for place, reason in encoded.failed.items()}
     tokens = sum(len(text) for place, text in enumerate(ids) if place not in failed)
-    return once, Tally(replace(whole, sums=sums), tokens, encoded.left_out, why)
+    counts = replace(whole, sums=sums), tokens, encoded.left_out, why
+    return once, PortraitTally(*counts, portraits=portraits, words=_words(loaded, portraits))
+
+
+def _portrayed(loaded, inputs, numbers, ids, taken, failed, step):
+    """The sums of measures over texts, and portraits of the heads; numbers: of the texts."""
+    import functools
+
+    from report.measurements.portraits import Portraits
+    from report.models.attention.kernel import ROWS
+    from report.models.measure.passage import Recorders, run_texts
+    from report.models.measure.portraits import PortraitRecorder
+
+    portraits = Portraits.empty(loaded.measured_layers, loaded.structure[0].heads)
+    sample, counted = (max(1, len(inputs.corpus) // most) for most in (SAMPLE, COUNTED))
+    read = iter(range(len(ids)))
+
+    def add(text):
+        number = numbers[next(place for place in read if place not in failed)]
+        counts = {"sample": number % sample == 0, "tokens": number % counted == 0}
+        portraits.add(number, text, **counts, shown=inputs.examples)
+
+    recorders = Recorders(loaded, ROWS, taken, functools.partial(PortraitRecorder, done=add))
+    return run_texts(recorders, None, ids, step, failed)[1], portraits
+
+
+def _of_shuffled(loaded, ids, taken, failed, step):
+    """The sums of measures over the same texts, shuffled; those that failed are left out."""
+    from report.models.measure.passage import measure_batch as measure_texts
+
+    of = [_shuffled(loaded, text) for place, text in enumerate(ids) if place not in failed]
+    again = {}
+    statistics = measure_texts(loaded, of, progress=step, failed=again, measures=taken)[1]
+    places = [place for place in range(len(ids)) if place not in failed]
+    failed |= {places[place]: reason for place, reason in again.items()}
+    return statistics
+
+
+def _words(loaded, portraits):
+    """Token id -> its text, of all tokens that portraits may name."""
+    from report.models.text.vocabulary import words
+
+    ids = {*portraits.tokens, *chain.from_iterable(portraits.texts.values())}
+    return {token: each["text"] for token, each in words(loaded, ids).items()}
 
 
 def _for_effects(loaded, inputs):
@@ -274,14 +330,16 @@ def _beside_its_layer(rows, sums):
     }
 
 
-def tally_of(dataset: dict) -> Tally:
+def tally_of(dataset: dict) -> PortraitTally:
     """The sums over the texts of a finished batch, as they were kept."""
-    from report.measurements.tally import Tally
+    from report.measurements.portraits import PortraitTally
 
-    return Tally.of_json(dataset)
+    return PortraitTally.of_json(dataset)
 
 
-def joined(inputs: Inputs, once: tuple[Beside, dict], tally: Tally) -> tuple[Measured, dict]:
+def joined(
+    inputs: Inputs, once: tuple[Beside, dict], tally: PortraitTally
+) -> tuple[Measured, dict]:
     """What was measured once a model and on all texts, put together.
 
     returns: what was measured, and the manifest's corpus and atlas
@@ -299,8 +357,12 @@ def joined(inputs: Inputs, once: tuple[Beside, dict], tally: Tally) -> tuple[Mea
     texts, shuffled = (replace(statistics, sums=sums) for sums in of_both)
     beside, about = once
     titled = {"title": inputs.corpus.title} if inputs.corpus.title else {}
+    spec = inputs.corpus.spec
+    titled |= {"license": spec.license} if spec and spec.license else {}
     counts = {"texts": tally.texts, "tokens": tally.tokens, "left_out": tally.left_out}
-    measured = Measured(texts, shuffled, beside, inputs.measures)
+    measured = Measured(
+        texts, shuffled, beside, tally.portraits, tally.words, inputs.measures, inputs.examples
+    )
     return measured, {"corpus": titled | counts, "atlas": about}
 
 
@@ -313,4 +375,6 @@ def write(files: Folder, measured: Measured, progress: Step) -> None:
     for place, (measure, sources) in enumerate(tables):
         name = head_statistics.FILE.format(measure.name)
         files.write(name, head_statistics.encode(measure, sources))
-        progress(place + 1, len(tables))
+        progress(place + 1, len(tables) + 1)
+    files.write(form.FILE, form.encode(measured.portraits, measured.words, measured.examples))
+    progress(len(tables) + 1, len(tables) + 1)

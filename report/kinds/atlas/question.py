@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from report.kinds.question import Question
 
@@ -17,6 +17,11 @@ class Keys(BaseModel):
     """Of how many of these texts, spread evenly, it is measured besides what each head does to the
     next tokens, and what is lost without it; 0: of none. The model reads each of them again without
     each head."""
+    examples: Annotated[
+        bool, BeforeValidator(lambda given: False if given == "none" else given)
+    ] = True
+    """Show of each head the texts in which it is strongest, weaker ones, and the tokens that it
+    looks at; `none` keeps numbers only."""
 
 
 QUESTION = Question(
@@ -30,6 +35,7 @@ QUESTION = Question(
     changes={
         "corpus": "the corpus changed",
         "effects": "for how many texts effects are measured changed",
+        "examples": "whether texts are shown changed",
         "measures": "the publication's own measures changed",
     },
 )

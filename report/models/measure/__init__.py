@@ -1,6 +1,7 @@
 """Runs a model and measures it: recorders that get the attention of every layer.
 
     passage.py     a passage: everything that figures of it need; a corpus: sums only
+    portraits.py   a corpus, and what each head looks at in its texts
     conditions.py  prompts under conditions: attention received, and what fillers change
     answers.py     how probable right answers are, and what they give to a filler
     table.py       a table, by classes of tokens

@@ -101,16 +101,28 @@ def measure_batch(
     if token_ids is not None:
         require_measurable(loaded, token_ids)
     checked(loaded)
-    run = _run_together if reads_layer_by_layer(loaded) else _run_one_by_one
-    recorders = _Recorders(loaded, rows, [*shipped().values()] if measures is None else measures)
+    measures = [*shipped().values()] if measures is None else measures
+    recorders = Recorders(loaded, rows, measures)
     passage = None if token_ids is None else recorders.passage(token_ids)
+    return run_texts(recorders, passage, texts, progress, failed)
+
+
+def run_texts(
+    recorders: "Recorders",
+    passage: "PassageRecorder | None",
+    texts: Iterable[list[int]],
+    progress: Callable[..., None] | None = None,
+    failed: dict[int, str] | None = None,
+) -> tuple[PassageMeasurement | None, HeadStatistics]:
+    """The same with recorders of one's choice, of a model that is `checked`."""
+    run = _run_together if reads_layer_by_layer(recorders.loaded) else _run_one_by_one
     try:
         statistics = run(recorders, passage, texts, progress, failed)
     except ReportError:
         if failed is None or run is _run_one_by_one:
             raise
         # which text it was is found out by running each alone
-        passage = passage and recorders.passage(token_ids)
+        passage = passage and recorders.passage(passage.token_ids)
         statistics = _run_one_by_one(recorders, passage, texts, progress, failed)
     return passage and passage.measurement(), statistics
 
@@ -254,21 +266,26 @@ def _spelled(tokenizer, token_ids):
 
 
 @dataclass(frozen=True)
-class _Recorders:
+class Recorders:
     """Makes recorders that measure the same."""
 
     loaded: "LoadedModel"
     rows: int
     measures: Sequence[Measure]
+    of_text: Callable[..., TextRecorder] = TextRecorder
+    """Makes what collects a text, of the arguments of `TextRecorder`."""
 
     def passage(self, token_ids: Sequence[int]) -> PassageRecorder:
+        """What collects the passage."""
         return PassageRecorder(self.loaded, token_ids, None, ROWS, self.measures)
 
     def text(self, token_ids: Sequence[int]) -> TextRecorder:
+        """What collects a text; raises as `require_measurable`."""
         require_measurable(self.loaded, token_ids)
-        return TextRecorder(self.loaded, token_ids, self.rows, self.measures)
+        return self.of_text(self.loaded, token_ids, self.rows, self.measures)
 
     def run(self, token_ids: Sequence[int], recorder: Recorder) -> Run:
+        """What a model is run on."""
         return _run(self.loaded, token_ids, recorder)
 
     def nothing(self) -> HeadStatistics:

@@ -2,11 +2,13 @@
 
 import json
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 
+from report.datasets.formats.portraits import MANY, NAMED
 from report.datasets.read.study import open_study
 from report.effects.asked import MEAN, Asked
 from report.effects.direct import direct_effects
@@ -14,8 +16,10 @@ from report.errors import ReportError
 from report.kinds.atlas import measure as kind
 from report.kinds.atlas.data import verify
 from report.kinds.atlas.findings import Findings
+from report.measurements.portraits import STARTS, WINDOW, Portraits, TextPortrait
 from report.measures import shipped
 from report.measuring import run
+from report.models.attention.capture import attached
 from report.models.load.load import load_model
 from report.models.measure import repetition as repetition_module
 from report.models.measure.passage import measure_corpus
@@ -23,6 +27,7 @@ from report.models.measure.repetition import repetition
 from report.models.text.tokens import encode
 from report.project import project as project_in
 from report.study.study import read_study
+from tests.models.recording import DenseRecorder, plain, probabilities
 
 ARTICLE = """---
 title: Atlas
@@ -168,8 +173,135 @@ def test_datasets_are_the_same_however_the_corpus_is_cut(measured):
 
 
 def contents(folder):
-    files = sorted(folder.glob("heads/*.json"))
+    files = [*sorted(folder.glob("heads/*.json")), folder / "portraits.json"]
     return {path.name: path.read_bytes() for path in files}
+
+
+def test_portraits_are_what_a_plain_loop_gives(measured, falcon_folder):
+    data = open_study([measured()])
+    loaded = load_model(falcon_folder)
+    ids = [encode(loaded, text) for text in TEXTS]
+    maps = [attention_maps(loaded, text) for text in ids]
+    bins = len(STARTS) + 1
+    for layer, head in ((0, 0), (1, data.heads - 1)):
+        share, even, rows = np.zeros(bins), np.zeros(bins), 0
+        gets, expected, scores = Counter(), Counter(), []
+        strong, number = Counter(), Counter()
+        for text, attention in zip(ids, maps, strict=True):
+            each = attention[layer, head]
+            best = []
+            for query in range(1, len(text)):
+                rows += 1
+                for key in range(query + 1):
+                    at = 0 if key == 0 else 1 + sum(query - key >= start for start in STARTS[1:])
+                    share[at] += each[query, key]
+                    even[at] += 1 / (query + 1)
+                    if key:
+                        gets[text[key]] += each[query, key]
+                        expected[text[key]] += 1 / (query + 1)
+                best.append(max(each[query, 1 : query + 1]))
+                strong[text[query]] += best[-1]
+                number[text[query]] += 1
+            scores.append(np.mean(best))
+        found = data.portrait("distances", layer, head)
+        np.testing.assert_allclose(found["share"], share / rows, atol=6e-5)
+        np.testing.assert_allclose(found["even"], even / rows, atol=6e-5)
+        assert found["share"].sum() == pytest.approx(1, abs=bins * 6e-5)
+        whole = sum(gets.values()), sum(expected.values())
+        tokens = data.portrait("tokens", layer, head)
+        named = {side: tokens["token"][tokens["side"] == side].tolist() for side in ("to", "from")}
+        often = [token for token in gets if sum(token in text[1:] for text in ids) >= MANY]
+        beyond = {
+            "to": {t: gets[t] / whole[0] - expected[t] / whole[1] for t in often},
+            "from": {
+                t: strong[t] - number[t] * sum(strong.values()) / sum(number.values())
+                for t in often
+            },
+        }
+        for side, by in beyond.items():
+            require_most(named[side], by, min(NAMED, sum(each > 1e-4 for each in by.values())))
+        for n, token in enumerate(tokens["token"].tolist()):
+            to = tokens["side"][n] == "to"
+            value = gets[token] / whole[0] if to else strong[token] / number[token]
+            assert tokens["value"][n] == pytest.approx(value, abs=6e-5)
+            assert tokens["number"][n] == number[token]
+        examples = data.examples(layer, head)
+        require_most([one.text for one in examples[:3]], dict(enumerate(scores)), 3)
+        assert data.scores(layer, head) == pytest.approx(dict(enumerate(scores)), abs=6e-5)
+        for one in examples:
+            text, each = ids[one.text], maps[one.text][layer, head]
+            assert [text[0], len(text)] == [text[one.start], len(one.words)]
+            weaker = [sum(s < scores[one.text] + off for s in scores) for off in (-1e-5, 1e-5)]
+            assert round(100 * weaker[0] / len(ids)) <= one.above <= 100 * weaker[1] / len(ids) + 1
+            for query in range(1, len(text)):
+                best = each[query, 1 : query + 1].max()
+                assert each[query, one.target[query]] == pytest.approx(best, abs=1e-5)
+                assert one.target[query] > 0
+                assert one.strength[query] == pytest.approx(best, abs=0.0051)
+
+
+def attention_maps(loaded, ids):
+    """[layer, head, query, key], as the model computes it."""
+    recorder = DenseRecorder()
+    with attached(loaded.model, recorder, alibi_factor=loaded.identity["alibi_factor"]):
+        plain(loaded.model, ids)
+    return torch.stack(probabilities(recorder)).numpy()
+
+
+def require_most(chosen, by, number):
+    """That the first ones are chosen, the largest first, where rounding may not decide it."""
+    values = [by[each] for each in chosen]
+    assert len({*chosen}) == len(chosen) >= number
+    assert all(one >= other - 1e-5 for one, other in pairwise(values))
+    assert all(value <= min(values) + 1e-5 for each, value in by.items() if each not in chosen)
+
+
+def test_a_long_text_is_shown_where_the_head_is_strongest():
+    strength = np.zeros((1, 2, 300), np.float32)
+    strength[0, 0, 150:160] = 0.5
+    strength[0, 1, 290:] = 0.5
+    nothing = np.zeros((1, 2, len(STARTS) + 1))
+    text = TextPortrait(
+        [*range(300)], strength, np.zeros((1, 2, 300), int), strength, strength[:, :1],
+        nothing, nothing[:, :1],
+    )  # fmt: skip
+    found = Portraits.empty(1, 2)
+    found.add(0, text, sample=True, tokens=True, shown=True)
+    first, second = (found.readings[0][head] for head in (0, 1))
+    assert [len(each.strength) for each in (first, second)] == [WINDOW, WINDOW]
+    assert first.start <= 150 < 160 <= first.start + WINDOW
+    assert second.start == 300 - WINDOW
+
+
+def test_examples_do_not_grow_with_the_corpus(measured):
+    found, rng = Portraits.empty(1, 2), np.random.default_rng(0)
+    scores = {}
+    for number in range(200):
+        strength = rng.random((1, 2, 5)).astype(np.float32)
+        scores[number] = strength[0, :, 1:].mean(1, dtype=float)
+        nothing = np.zeros((1, 2, len(STARTS) + 1))
+        text = TextPortrait(
+            [*range(5)], strength, np.zeros((1, 2, 5), int), strength, strength[:, :1],
+            nothing, nothing[:, :1],
+        )  # fmt: skip
+        found.add(number, text, sample=number % 50 == 0, tokens=True, shown=True)
+    for head in (0, 1):
+        best = sorted(scores, key=lambda n, head=head: -scores[n][head])[:3]
+        assert found.best(0, head) == best
+    kept = {0, 50, 100, 150, *found.best(0, 0), *found.best(0, 1)}
+    assert {*found.readings} == {*found.texts} == kept
+    again = Portraits.of_json(json.loads(json.dumps(found.as_json())))
+    assert json.dumps(again.as_json()) == json.dumps(found.as_json())
+    assert again.best(0, 1) == found.best(0, 1)
+
+
+def test_without_examples_no_text_and_no_token_is_kept(measured):
+    folder = measured(examples="none")
+    data = open_study([folder])
+    verify(data)
+    assert not data.has_examples
+    assert {*data.portraits} == {"distances"}
+    assert "lamp" not in (folder / "portraits.json").read_text()
 
 
 def test_without_effects_the_page_says_nothing_of_them(measured):
