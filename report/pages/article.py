@@ -322,6 +322,7 @@ class ArticleFigures:
             "pictures": self.pictures,
             "columns": figure.columns(data),
             "finds": figure.finds(data),
+            "texts": figure.texts,
             "files": f"{root}figures/{self.name}/",
             "datasets": f"{root}datasets/{self.name}/{data.address}",
             "embed": f"{root}embed/{self.name}/{placed.name}.html" if self.pictures else "",

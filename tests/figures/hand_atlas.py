@@ -4,10 +4,12 @@ import numpy as np
 
 from report.datasets import store
 from report.datasets.formats import head_statistics
+from report.datasets.formats import portraits as form
 from report.datasets.write.folder import Folder
 from report.kinds.atlas.beside import NUMBERS
 from report.kinds.atlas.data import opened
 from report.kinds.atlas.measure import Means
+from report.measurements.portraits import STARTS, Portraits, TextPortrait
 from report.measures import shipped
 from tests.figures import hand_made
 
@@ -22,11 +24,17 @@ TOLD = {
     "lost": (PREVIOUS, 0.25, -0.02),
 }
 """Measure -> the head that has most, how much, and its control."""
+WORDS = dict(
+    enumerate(
+        ["The", " lamp", " on", " the", " hill", "\n", "<b>&amp;", " \u05e9\u05dc\u05d5\u05dd"]
+    )
+)
+"""Token -> its text."""
 UNKNOWN = (0, 3)
 """A head that `to_line_end` does not apply to."""
 
 
-def study(folder, without=()):
+def study(folder, without=(), examples=True):
     """`AtlasData`, written into `folder`; without: measures that were not taken."""
     path = folder / "0123456789ab"
     files = Folder(path)
@@ -35,6 +43,7 @@ def study(folder, without=()):
             sources = {source: means(name, source) for source in ("corpus", "control")}
             table = head_statistics.encode(measure, sources)
             files.write(head_statistics.FILE.format(name), table)
+    files.write(form.FILE, form.encode(portraits(), WORDS, examples))
     manifest = hand_made.manifest(hand_made.KINDS["alibi_bias"])
     kept = ("schema", "command", "seed", "date", "self_check", "versions")
     model = {"name": "hand", "num_attention_heads": HEADS, "layers_measured": LAYERS}
@@ -42,7 +51,7 @@ def study(folder, without=()):
         "kind": "atlas",
         "key": path.name,
         "model": manifest["model"] | model,
-        "corpus": {"texts": TEXTS, "tokens": 480, "left_out": 0},
+        "corpus": {"texts": TEXTS, "tokens": 480, "left_out": 0, "license": "CC0 1.0"},
         "atlas": {
             "sequences": 8,
             "length": 64,
@@ -65,3 +74,38 @@ def means(name, source):
     if name == "to_line_end":
         values[UNKNOWN] = np.nan
     return Means(values, np.full(values.shape, 0.01), TEXTS)
+
+
+def portraits():
+    """`Portraits` of `TEXTS` texts: `PREVIOUS` looks at the token before, the others evenly."""
+    found = Portraits.empty(LAYERS, HEADS)
+    for number in range(TEXTS):
+        ids = [(3 * place + number) % len(WORDS) for place in range(10 + 12 * number)]
+        found.add(number, portrait(ids, number), sample=True, tokens=True, shown=True)
+    return found
+
+
+def portrait(ids, number):
+    """`TextPortrait` of a text."""
+    length = len(ids)
+    query, key = np.indices((length, length))
+    even = np.tril(1 / (1 + query))
+    maps = np.broadcast_to(even, (LAYERS, HEADS, length, length)).copy()
+    share = 1 - number / 20
+    maps[PREVIOUS] = (1 - share) * even + share * (key == np.maximum(query - 1, 0))
+    bins = np.where(key == 0, 0, np.searchsorted(STARTS, abs(query - key), side="right"))
+    return TextPortrait(
+        ids,
+        np.pad(maps[..., 1:], [(0, 0)] * 3 + [(0, 1)]).max(-1),
+        1 + maps[..., 1:].argmax(-1),
+        maps[:, :, 1:].sum(2),
+        np.tile(even[1:].sum(0), (LAYERS, 1, 1)),
+        binned(maps, bins),
+        binned(np.tile(even, (LAYERS, 1, 1, 1)), bins),
+    )
+
+
+def binned(maps, bins):
+    """[layer, head, bin], all rows but the first one."""
+    each = [(maps * (bins == place))[:, :, 1:].sum((2, 3)) for place in range(len(STARTS) + 1)]
+    return np.stack(each, -1)

@@ -2,10 +2,12 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
-from report.figures import heads_by_two
+from report.figures import head_distances, head_examples, head_tokens, heads_by_two
 from report.figures.parts.heads import HeadFindings, head_label
+from report.kinds.atlas.data import verify
 from tests.figures import hand_atlas
 from tests.figures.live_page import OF_ATLASES, go_live, painted, until
 from tests.figures.tools import set_to
@@ -141,3 +143,71 @@ def test_rows_are_the_numbers_of_the_datasets(atlas):
 def test_what_there_is_to_see_names_the_highest_heads(atlas):
     seen = heads_by_two.seen(atlas, across="to_previous_token", up="induction")
     assert set(seen.replace(".", "").split()) >= BOTH
+
+
+PORTRAIT = {name: OF_ATLASES.index(name) + 1 for name in OF_ATLASES[1:]}
+HERE = dict(zip(("layer", "head"), hand_atlas.PREVIOUS, strict=True))
+
+
+def test_bars_are_the_shares_of_the_dataset_and_sum_to_all(atlas):
+    rows = head_distances.rows(atlas, **HERE)
+    found = atlas.portrait("distances", *hand_atlas.PREVIOUS)
+    assert [row["share"] for row in rows] == found["share"].tolist()
+    assert sum(row["share"] for row in rows) == pytest.approx(1, abs=len(rows) * 1e-4)
+    assert max(rows, key=lambda row: row["share"])["bin"] == "1"
+    names = [row["bin"] for row in rows]
+    assert names[:3] + names[-2:] == ["first", "0", "1", "129–256", "257+"]
+
+
+def test_tokens_are_named_with_what_is_usual(atlas):
+    for panel, side in enumerate(("to", "from")):
+        rows = head_tokens.rows(atlas, panel, **HERE)["rows"]
+        found = atlas.portrait("tokens", *hand_atlas.PREVIOUS)
+        here = found["side"] == side
+        assert [row["value"] for row in rows] == found["value"][here].tolist()
+        assert [row["usual"] for row in rows] == found["usual"][here].tolist()
+        assert len({row["word"] for row in rows}) == len(rows)
+
+
+def test_every_choice_of_a_text_has_one(atlas):
+    rows = head_examples.rows(atlas, **HERE)
+    options = head_examples.controls(atlas)[-1].options
+    assert [row["example"] for row in rows["chosen"]] == [*options]
+    strength = {
+        option: np.mean([row["strength"] for row in rows["tokens"] if row["example"] == option])
+        for option in options
+    }
+    order = [strength[f"above{each}"] for each in head_examples.STRONGER_THAN]
+    assert order == sorted(order, reverse=True)
+    assert strength["strongest"] == max(strength.values())
+    assert [row["score"] for row in rows["rows"]] == [*atlas.scores(*hand_atlas.PREVIOUS).values()]
+
+
+def test_without_examples_figures_of_texts_say_why(tmp_path):
+    data = hand_atlas.study(tmp_path, examples=False)
+    verify(data)
+    for figure in (head_tokens, head_examples):
+        assert "examples: none" in figure.left_out(data)
+    assert head_distances.rows(data, **HERE)
+
+
+@pytest.mark.browser
+def test_the_text_below_says_where_the_head_looks(tab):
+    number = PORTRAIT["head_examples"]
+    go_live(tab, number)
+    set_to(tab, number, **HERE, example="strongest")
+    text = tab.locator(f"#fig-{number} .live-figure__reading")
+    words = text.locator("span").all_text_contents()
+    assert "<b>&amp;" in words  # a token's text is text
+    text.focus()
+    for _ in range(4):
+        tab.keyboard.press("ArrowRight")
+    says = tab.locator(f"#fig-{number} .live-figure__text output")
+    until(tab, f"document.querySelector('#fig-{number} [data-from]')")
+    marked = [text.locator(f"[data-{end}]").text_content() for end in ("from", "to")]
+    assert marked == words[3:1:-1]
+    assert "1 back" in says.text_content()
+    text.locator("span").nth(6).hover()
+    assert text.locator("[data-from]").text_content() == words[6]
+    tab.keyboard.press("Escape")
+    assert text.locator("[data-from]").count() == 0

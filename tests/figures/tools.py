@@ -44,6 +44,9 @@ STATES = {
     "what_a_head_writes": {"sentence": "0", "chosen": 2},
     "score_origins": {"sentence": "0", "chosen": 3, "rank": 1},
     "heads_by_two": {"across": "entropy", "up": "lost"},
+    "head_distances": {"layer": 1, "head": 2},
+    "head_tokens": {"layer": 1, "head": 2},
+    "head_examples": {"layer": 1, "head": 2, "example": "above50"},
 }
 """Not where the figures are when the page opens."""
 

@@ -23,7 +23,7 @@ HEADS = "heads"
 """`figure("heads", measure="…")` draws a measure of heads, one that ships or one of a publication's
 own, as sorted lines and as a map; the figure's name is then "heads-…"."""
 
-CONSTANTS = ("aspect", "phone_aspect", "columns", "of_models", "paints_pixels")
+CONSTANTS = ("aspect", "phone_aspect", "columns", "of_models", "paints_pixels", "texts")
 """Fields of a `Figure` that a plain module sets by a constant: its name in capitals."""
 
 FUNCTIONS = (

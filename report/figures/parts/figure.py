@@ -78,6 +78,11 @@ class Figure:
     """What a field finds heads by: of each measure its "name", a column of `rows`, its "title",
     "also", other words for it, "percent" and "number", decimals; `report/web/figure/find.js`."""
 
+    texts: bool = False
+    """Whether a text stands below the chart, "tokens" of `rows`: of those whose "example" is that
+    of the control, each with its "word", "strength" from 0 to 1, and "target", the place of the
+    token that it looks at most, among these; `report/web/figure/texts.js`."""
+
     seen: Callable[..., str] = _no_text
     """`seen(data, **state)`: what there is to see; sentences after the first are folded.
 

@@ -11,6 +11,7 @@ import {
   watchPointing, watchSettling,
 } from "./controls.js";
 import { Finder } from "./find.js";
+import { Reading } from "./texts.js";
 import { fitSliders, freeSliders } from "./models.js";
 import { headName } from "../reader/words.js";
 import { tellSeen } from "./sentence.js";
@@ -42,6 +43,8 @@ export class Figure {
     watchPointing(this);
     const finder = element.querySelector(".live-figure__find");
     this.finder = finder && new Finder(this, finder);
+    const reading = element.querySelector(".live-figure__text");
+    this.reading = reading && new Reading(this, reading);
     this.link?.addEventListener("change", () => linkAll(this));
   }
 
@@ -207,6 +210,7 @@ export class Figure {
       this.shows = state;
       this.tellPin();
       tellSeen(this, state);
+      this.reading?.show(state);
       this.element.dispatchEvent(new Event("figureshown"));
     } catch (error) {
       this.fail(error);
