@@ -79,7 +79,7 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
     ring = chosen.mark_point(size=150, strokeWidth=2, color=altair.ExprRef("ink"), aria=False)
     return theme.frame(
         layered(points.encode(x=x, y=y, tooltip=tooltip), ring.encode(x=x, y=y)),
-        theme.Source(ROWS, "tables", ["rows", "chosen", "tokens"], tokens=None),
+        theme.Source(ROWS, "tables", ["rows", "chosen"], tokens=None),
         description=f"{title(data)}: a point a text, by how strong the head is in it",
         controls=at,
         params=[altair.param(name="example", value=at[-1].value)],
