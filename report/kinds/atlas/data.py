@@ -85,8 +85,8 @@ class AtlasData(MeasuredHeads):
         return dict(zip(words["token"].tolist(), words["text"].tolist(), strict=True))
 
     def word(self, token: int) -> str:
-        """The text of a token."""
-        return isolated(self._spelt[token])
+        """The text of a token; ▯ stands for what is only a part of a character."""
+        return isolated(self._spelt[token].replace("\ufffd", "▯"))
 
     def scores(self, layer: int, head: int) -> dict[int, float]:
         """Number of each text of the sample -> how strong a head is in it, 0 to 1."""

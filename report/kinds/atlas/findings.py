@@ -54,6 +54,27 @@ class Findings(HeadFindings):
         """The `Head` whose value falls most on the control, with that fall."""
         return largest(self.values(measure) - self.values(measure, "control"))
 
+    def share_at(self, at: Head, distance: int) -> float:
+        """The share of its attention that a head gives so many tokens away, 0 to 1, where the bins
+        of the dataset begin; -1: to the first token of the text."""
+        found = self.data.portrait("distances", at.layer, at.head)
+        return float(found["share"][found["distance"] == distance].sum())
+
+    def strength(self, at: Head) -> tuple[float, float]:
+        """The largest probability that a head gives to another token than the first of the text,
+        mean over tokens: in the text in which that is largest, and in the middle of all texts."""
+        scores = self.data.scores(at.layer, at.head)
+        best = self.data.examples(at.layer, at.head)[0]
+        return best.score, float(np.median([*scores.values()]))
+
+    def most_read(self, at: Head) -> tuple[str, float, float]:
+        """The token that gets most of a head's attention beyond its frequency: its text, its share,
+        and what even attention would give; the first token of each text left out."""
+        found = self.data.portrait("tokens", at.layer, at.head)
+        place = found["side"].tolist().index("to")
+        word = self.data.word(int(found["token"][place]))
+        return word, float(found["value"][place]), float(found["usual"][place])
+
     def correlation(self, first: str, second: str) -> float:
         """Rank correlation of two measures over all heads, from -1 to 1; ties by their mean rank.
 

@@ -363,3 +363,19 @@ def test_ranks_and_correlations(measured):
 
 def ranks(values):
     return [sum(v < x for v in values) + sum(v == x for v in values) / 2 for x in values]
+
+
+def test_what_prose_says_of_a_portrait_is_in_its_tables(measured):
+    data = open_study([measured()])
+    of = Findings(data)
+    head = of.head(1, 2)
+    found = data.portrait("distances", 1, 2)
+    assert of.share_at(head, -1) == found["share"][0]
+    assert of.share_at(head, 1) == found["share"][2]
+    best, middle = of.strength(head)
+    scores = [*data.scores(1, 2).values()]
+    assert (best, middle) == (max(scores), pytest.approx(np.median(scores)))
+    word, share, usual = of.most_read(head)
+    tokens = data.portrait("tokens", 1, 2)
+    assert (share, usual) == (tokens["value"][0], tokens["usual"][0])
+    assert word == data.word(int(tokens["token"][0]))
