@@ -139,6 +139,7 @@ MAY_IMPORT = {
     "figures/parts/": LEAVES | SEEN,
     "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/", "kinds/__init__"},
     "figures/": LEAVES | SEEN | {"figures/parts/"},
+    "kinds/*/release": LEAVES | SEEN,
     "kinds/*/predicted": LEAVES | SEEN | FIGURES,
     "kinds/*/findings": LEAVES | SEEN | FIGURES | {"kinds/*/predicted"},
     "pages/": LEAVES

@@ -15,6 +15,7 @@ A kind is a folder:
     manifest.json
                  the fields that its manifests have besides (what `measure` and `write` give), as
                  a JSON schema: {NAME: {"required": [...], "properties": {...}}}; never left out
+    release.py   where there is one, `release(data)`: files that its page offers to other programs
     page.md.j2   its page: fills the blocks of `templates/_article.md.j2`, `measured` (on what) and
                  `again` (the same with something else) at least, and says `another` what
     new.md.j2    an article that builds as it is, with a figure, which `new --kind` writes

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from report.kinds import measured_by, owner
+from report.kinds import file_of, measured_by, owner
 
 if TYPE_CHECKING:
     from report.datasets.read.study import StudyData
@@ -34,6 +34,14 @@ def verify(name: str, path: Path) -> None:
     module = import_module(f"report.kinds.{kind}.{'data' if kind == name else name}")
     if hasattr(module, "verify"):
         module.verify(module.opened([path]))
+
+
+def release(data: StudyData) -> dict[str, str | dict]:
+    """What a kind publishes of its datasets for others, by file name: a text, or a dataset; {} of a
+    kind that has no `release.py`."""
+    if file_of(data.kind, "release.py") is None:
+        return {}
+    return dict(import_module(f"report.kinds.{data.kind}.release").release(data))
 
 
 def finding_names(kind: str) -> dict[str, type | None]:

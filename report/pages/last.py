@@ -18,7 +18,6 @@ from pydantic import TypeAdapter, ValidationError
 from report import files
 from report.pages.bibliography import FILE as BIBLIOGRAPHY
 from report.pages.page import Page
-from report.pages.provenance import NAME as PROVENANCE
 from report.pages.share_card import card_path
 from report.pages.stamps import Stamp, authored, below, program, stamps
 from report.pages.templates import ASKED
@@ -86,7 +85,8 @@ class LastDrawn:
         source = self.project.site_src
         parts = f"articles/{name}", f"figures/{name}", f"embed/{name}"
         made = [below(source / part, source / card_path(name)) for part in parts]
-        return _hashed([*made, below(source / "datasets" / name / PROVENANCE)])
+        beside = sorted((source / "datasets" / name).glob("*.*"))
+        return _hashed([*made, *(below(path) for path in beside if path.is_file())])
 
 
 def _hashed(value):

@@ -2,10 +2,13 @@
 
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from pathlib import Path
 
 from report import files
+from report.datasets import store
 from report.errors import VERSION
+from report.kinds import folders
 from report.study.study import Study
 from report.text import slug
 
@@ -23,12 +26,34 @@ TEX = {
 } | {each: f"\\{each}" for each in "&%$#_"}
 
 
-def provenance(study: Study, data, frozen: Collection[str] = (), url: str = "") -> dict:
+def write_release(data, folder: Path) -> dict[str, str]:
+    """Write what the kind of an article publishes for others, and remove what it did before.
+
+    data: what `open_study` gave; folder: beside the folders of its datasets
+    returns: name of each file -> its SHA-256
+    """
+    contents = folders.release(data)
+    for name, content in contents.items():
+        write = files.write_text if isinstance(content, str) else store.write
+        write(files.inside(folder, name), content)
+    there = [*folder.glob("*.csv"), *folder.glob("*.json")]
+    files.remove_others(there, {NAME, *contents})
+    return {name: files.sha256(folder / name) for name in contents}
+
+
+def provenance(
+    study: Study,
+    data,
+    frozen: Collection[str] = (),
+    url: str = "",
+    release: Mapping[str, str] | None = None,
+) -> dict:
     """The provenance/1 dataset of an article.
 
     data: what `open_study` gave
     frozen: keys of the datasets that were frozen
     url: address of the site, "" if it is not known
+    release: what `write_release` gave
     """
     front = study.front_matter
     article = {"name": study.name, "title": front.title, "author": front.author}
@@ -41,6 +66,7 @@ def provenance(study: Study, data, frozen: Collection[str] = (), url: str = "") 
         "generator": {"name": GENERATOR, "version": VERSION},
         "datasets": [_dataset(model, model.manifest["key"] in frozen) for model in _measured(data)],
         "bibtex": bibtex(study, data, url),
+        **({"release": dict(release)} if release else {}),
     }
 
 

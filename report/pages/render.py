@@ -40,7 +40,7 @@ from report.pages.gallery import places
 from report.pages.new import as_measured
 from report.pages.page import Page
 from report.pages.policy import policy
-from report.pages.provenance import NAME, provenance
+from report.pages.provenance import NAME, provenance, write_release
 from report.pages.stamps import stamps
 from report.pages.templates import HEADS_OF, environment
 from report.project import Project, documentation
@@ -145,8 +145,9 @@ def render_article(
     wrapper = environment(publication_of(study.template) / "templates").get_template(
         f"kinds/{data.kind}/page.md.j2"
     )
-    origin = provenance(study, data, frozen, url)
-    store.write(files.inside(site_src, f"datasets/{study.name}/{NAME}"), origin)
+    datasets = files.inside(site_src, f"datasets/{study.name}")
+    origin = provenance(study, data, frozen, url, write_release(data, datasets))
+    store.write(files.inside(datasets, NAME), origin)
     context |= {"data": data, "content": content, "page": page, "provenance": origin}
     context["BYLINE_HERE"] = BYLINE_HERE
     context["references"] = _references(study, article)

@@ -359,11 +359,12 @@ def _check_provenance(folder):
     for path in sorted(folder.glob(f"datasets/*/{PROVENANCE}")):
         where = path.relative_to(folder)
         try:
-            datasets = store.read(path)["datasets"]
+            about = store.read(path)
         except ReportError as error:
             problems.append(str(error))
             continue
-        expected = {name: value for each in datasets for name, value in each["files"].items()}
+        datasets, expected = about["datasets"], dict(about.get("release", {}))
+        expected |= {name: value for each in datasets for name, value in each["files"].items()}
         expected |= {each["manifest"]: each["manifest_sha256"] for each in datasets}
         for name, value in expected.items():
             file = files.inside(path.parent, name)  # the schema allows no other name

@@ -1,0 +1,72 @@
+"""All heads of an atlas in one table, as others take it: CSV, and a table/1 dataset with units.
+
+A row is a head; of a measure NAME, the columns are NAME, error_NAME, control_NAME and place_NAME.
+"""
+
+import csv
+import io
+from collections.abc import Iterator
+
+import numpy as np
+
+from report.datasets.formats import columnar
+from report.datasets.formats.columnar import Column
+from report.datasets.formats.head_statistics import STEP
+from report.kinds.atlas import beside
+from report.kinds.atlas.data import AtlasData, AtlasModels
+
+TABLE = "heads"
+"""What the table of a table/1 dataset is called."""
+
+DIGITS = 10
+"""Significant digits of a number in CSV; what is kept has fewer."""
+
+
+def release(data: AtlasData | AtlasModels) -> Iterator[tuple[str, str | dict]]:
+    """Name and content of each file, two a model: its text as CSV, and a table/1 dataset."""
+    for model in data.models:
+        columns = table(model)
+        yield f"{model.path.name}.csv", _csv(columns)
+        yield f"{model.path.name}.json", columnar.encode({TABLE: columns})
+
+
+def table(data: AtlasData) -> dict[str, Column]:
+    """The columns of one model's heads, by name; their numbers are those of its datasets."""
+    layer, head = np.divmod(np.arange(data.layers * data.heads), data.heads)
+    columns = {
+        "layer": Column("layer, in the model's order", "index from 0", layer),
+        "head": Column("head, in the model's order", "index from 0", head),
+    }
+    for name, words in data.words.items():
+        control = beside.CONTROLS.get(name, beside.SHUFFLED)
+        values, unit = data.of_heads(name, name, "corpus"), words.unit
+        errors = data.of_heads(f"error_{name}", name, "corpus")
+        controls = data.of_heads(name, name, "control")
+        place = "place among all heads of the model; null where the measure does not apply"
+        columns |= {
+            name: Column(words.shows, unit, values.ravel(), STEP),
+            f"error_{name}": Column("standard error of the mean", unit, errors.ravel(), STEP),
+            f"control_{name}": Column(f"the same of {control}", unit, controls.ravel(), STEP),
+            f"place_{name}": Column(place, "1 = highest value", _places(values), 1),
+        }
+    return columns
+
+
+def _places(values):
+    """As `Findings.rank`, of all heads, float [layer x head]; NaN where there is no value."""
+    flat = values.ravel()
+    higher = (flat[None] > flat[:, None]).sum(1) + 1.0
+    return np.where(np.isnan(flat), np.nan, higher)
+
+
+def _csv(columns):
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(columns)
+    cells = [[_cell(value) for value in column.values] for column in columns.values()]
+    lines.writerows(zip(*cells, strict=True))
+    return text.getvalue()
+
+
+def _cell(value):
+    return "" if np.isnan(value) else f"{value:.{DIGITS}g}"
