@@ -296,6 +296,45 @@ def check(folder: SiteFolder = None):
 
 
 @app.command()
+def compare(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="HeadVis' scatter_data.json, or the CSV or JSON file of an atlas, of a model with "
+            "as many layers and heads."
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Argument(help="Model whose atlas it is compared with.", show_default="the only one"),
+    ] = None,
+    study: Only = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to write, .html: a scatter plot for each measure, and the numbers."
+        ),
+    ] = None,
+    root: Root = None,
+):
+    """Say how well a table of heads agrees with an atlas that was measured here, head by head."""
+    from report.files import write_text
+    from report.kinds.atlas import agreement
+    from report.pipeline import atlas_of
+
+    if output and output.suffix.lower() != ".html":
+        raise UsageError(f"--output {as_typed(output)}: give a file that ends in .html.")
+    data = atlas_of(project(root), model, study)
+    measures = agreement.agreement(file, data)
+    for each in measures:
+        note = f" {each.differs}" if each.differs else ""
+        typer.echo(clean(f"{each.words.title}: {each.sentence}{note} Differ most: {each.most}."))
+    if output:
+        write_text(output, agreement.page(measures, data, file))
+        say(f"{as_typed(output)} shows all heads; open it in a browser.")
+
+
+@app.command()
 def bundle(
     article: Annotated[str, typer.Argument(help="Name of the article, as in its address.")],
     output: Annotated[

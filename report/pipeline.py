@@ -30,8 +30,9 @@ from pathlib import Path
 from typer import Typer
 
 from report.console import Terminal, as_typed
+from report.datasets.read.model import ModelData
 from report.datasets.read.study import open_study
-from report.errors import ReportError
+from report.errors import ReportError, command
 from report.measuring import run as measuring
 from report.measuring.plan import Plan, known_plans, left_out, plans
 from report.pages.assets import write_assets, write_theme
@@ -56,6 +57,7 @@ from report.site.build import LastBuild, build, require_settings
 from report.site.sums import require_site
 from report.site.weight import too_heavy
 from report.study.study import Study, read_studies, study_names
+from report.text import quoted
 
 
 @dataclass(frozen=True)
@@ -209,6 +211,29 @@ def failing_claims(study: Study, project: Project, planned: list[Plan]) -> list[
     apart = [plan.folder for plan in others if plan.state != "measure"]
     folders = [plan.folder for plan in planned]
     return failing(study, open_study(folders, front.labels, apart, front.noun))
+
+
+def atlas_of(project: Project, model: str | None = None, article: str | None = None) -> ModelData:
+    """The measured atlas of a model, of an article about an atlas; nothing is measured.
+
+    model: its name; None: the only one that there is
+    raises: ReportError that names those that there are, unless one fits
+    """
+    measured = {}
+    for study in read_studies(project.articles, article):
+        if study.front_matter.kind == "atlas":
+            for plan in known_plans(study, project, measuring.read(study)):
+                if plan.state != "measure":
+                    measured[f"{plan.model} ({study.name})"] = plan
+    fitting = [plan for plan in measured.values() if model in (None, plan.model)]
+    if len(fitting) != 1:
+        of = f" of {quoted(model)}" if model else ""
+        there = f"measured are {', '.join(measured)}" if measured else f"run `{command('site')}`"
+        raise ReportError(
+            f"there is {'more than one' if fitting else 'no'} measured atlas{of} here; {there}; "
+            "name the model, and the article with --study"
+        )
+    return open_study([fitting[0].folder])
 
 
 def claims_that_hold(project: Project) -> dict[str, int]:

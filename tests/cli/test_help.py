@@ -6,7 +6,7 @@ from report import __main__, __version__
 from tests.commands import report
 
 COMMANDS = (
-    *"new explore site render measure why freeze models check bundle publish serve".split(),
+    *"new explore site render measure why freeze models check compare bundle publish serve".split(),
 )
 
 

@@ -1,4 +1,4 @@
 """Articles that find heads by what they do over many texts, each label with its control.
 
-beside.py, data.py, findings.py, measure.py, question.py, release.py
+agreement.py, beside.py, data.py, findings.py, measure.py, question.py, release.py
 """

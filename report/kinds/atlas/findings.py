@@ -82,10 +82,11 @@ class Findings(HeadFindings):
         """
         pairs = np.stack([self.values(each).ravel() for each in (first, second)])
         pairs = pairs[:, ~np.isnan(pairs).any(0)]
-        return float(np.corrcoef([_ranks(values) for values in pairs])[0, 1])
+        return float(np.corrcoef([ranks(values) for values in pairs])[0, 1])
 
 
-def _ranks(values):
+def ranks(values: np.ndarray) -> np.ndarray:
+    """The rank of each value, 1 for the smallest; ties have their mean rank."""
     _, place, number = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(number) - (number - 1) / 2)[place]
 

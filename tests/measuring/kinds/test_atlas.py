@@ -14,6 +14,7 @@ from report.effects.asked import MEAN, Asked
 from report.effects.direct import direct_effects
 from report.errors import ReportError
 from report.kinds.atlas import measure as kind
+from report.kinds.atlas.agreement import HEADVIS, agreement
 from report.kinds.atlas.data import verify
 from report.kinds.atlas.findings import Findings
 from report.measurements.portraits import STARTS, WINDOW, Portraits, TextPortrait
@@ -98,6 +99,53 @@ def test_every_number_is_what_a_plain_way_gives(measured, falcon_folder):
     control = of.values("induction", "control")
     np.testing.assert_allclose(control, repeated.unrepeated.mean(0), atol=6e-5)
     assert data.about["effects"] == {"texts": 3, "tokens": sum(map(len, ids[::2]))}
+
+
+def test_numbers_of_headvis_are_compared_in_our_units(measured, falcon_folder, tmp_path):
+    """Theirs by Neuronpedia's definitions, in a plain loop over what transformers computes. They
+    count first tokens too, which see themselves alone, and sometimes second ones. What transformers
+    gives counts ALiBi twice."""
+    data, loaded = open_study([measured(alibi_factor=2)]), load_model(falcon_folder)
+    ids = [encode(loaded, text) for text in TEXTS]
+    tokens = sum(map(len, ids))
+    sums = dict.fromkeys([*HEADVIS], 0)
+    repeats = 0
+    for text in ids:
+        layers = loaded.model(torch.tensor([text]), output_attentions=True).attentions
+        found = torch.stack(layers)[:, 0].detach().double()
+        for current, token in enumerate(text):
+            for target in range(current + 1):
+                share, far = found[:, :, current, target], current - target
+                sums["self_attention_score"] += share * (far == 0)
+                sums["prev_token_score"] += share * (far == 1)
+                sums["pattern_entropy"] -= share * share.clamp(min=1e-30).log()
+                sums["qk_distance"] += share * far
+                sums["qk_distance_variance"] += share * far**2
+                after = target > 0 and text[target - 1] == token
+                sums["induction_score"] += share.where(share >= 0.01, 0) * after
+            repeats += token in text[:current]
+    counts = dict.fromkeys([*HEADVIS], tokens)
+    counts |= {"prev_token_score": tokens - len(ids), "induction_score": repeats}
+    means = {name: sums[name] / counts[name] for name in HEADVIS}
+    means["qk_distance_variance"] -= means["qk_distance"] ** 2
+    rows = [
+        {"layer": layer, "head": head}
+        | {name: round(means[name][layer, head].item(), 4) for name in HEADVIS}
+        for layer, head in np.ndindex(means["qk_distance"].shape)
+    ]
+    path = tmp_path / "scatter_data.json"
+    path.write_text(json.dumps(rows))
+    of = {each.words.name: each for each in agreement(path, data)}
+    assert {*of} == {column.measure for column in HEADVIS.values()}
+    others = 1 - len(ids) / tokens
+    for name, first in (("to_itself", 1 - others), ("entropy", 0), ("distance", 0)):
+        for pair in of[name].differences:
+            assert pair.theirs == pytest.approx(pair.ours * others + first, abs=3e-4)
+        assert of[name].pearson > 0.999
+    assert of["to_previous_token"].differs
+    assert of["to_previous_token"].rank > 0.9
+    assert of["prefix_matching"].rank > 0.5
+    assert of["distance_spread"].rank > 0.5
 
 
 def test_effects_are_those_of_plain_hooks(measured, falcon_folder):
