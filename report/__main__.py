@@ -37,7 +37,7 @@ from report.errors import (
 from report.files import cannot_write
 from report.project import enclosing_project, nearest_project, only_build, project
 from report.study.front_matter import APART, QUESTIONS
-from report.study.options import Options, with_options
+from report.study.options import Apart, Options, with_options
 
 
 class Commands(typer.core.TyperGroup):
@@ -208,25 +208,10 @@ def why(options: Options, study: Only = None, root: Root = None):
 @with_options
 def freeze(
     options: Options,
+    apart: Apart,
     study: Only = None,
     force: Force = False,
     root: Root = None,
-    answers: Annotated[
-        bool,
-        typer.Option(
-            "--answers",
-            help="Instead, ask whether fillers help the answer, where articles want it; it takes "
-            "some 20 minutes a model.",
-        ),
-    ] = False,
-    generated: Annotated[
-        bool,
-        typer.Option(
-            "--generated",
-            help="Instead, measure the generated sentences of articles about predictions; it "
-            "takes about an hour a model.",
-        ),
-    ] = False,
     ray: OnRay = None,
 ):
     """Measure what changed and copy the datasets into frozen/.
@@ -240,8 +225,8 @@ def freeze(
     with only_build(where, say), _measurer(ray) as measurer:
         request = _request(where, study, options, force)
         studies = pipeline.read(request)
-        if answers or generated:
-            studies = _apart(studies, "answers" if answers else "generated")
+        if apart.kind:
+            studies = _apart(studies, apart.kind)
         all_found = pipeline.measure(studies, request, terminal, False, measurer)
         for article, datasets in zip(studies, all_found, strict=True):
             for folder in frozen.freeze(article.name, [model.folder for model in datasets], where):
@@ -463,8 +448,8 @@ def _request(where, study, options, force=False):
 
 def _apart(studies, kind):
     """The parts of articles that are measured apart; UsageError where no article has one."""
-    apart = [article.apart for article in studies if article.apart]
-    parts = [part for part in apart if part.front_matter.kind == kind]
+    parts = [part for article in studies for part in article.apart]
+    parts = [part for part in parts if part.front_matter.kind == kind]
     if not parts:
         raise UsageError(f"--{kind}: no article here {APART[kind]}")
     return parts

@@ -141,7 +141,7 @@ def read(request: Request) -> list[Study]:
     studies = read_studies(request.project.articles, request.article, **request.options)
     for study in studies:
         check_prose(study, measuring.largest(study, request.project))
-        for part in filter(None, (study, study.apart)):
+        for part in (study, *study.apart):
             measuring.read(part)
     return studies
 
@@ -206,8 +206,9 @@ def failing_claims(study: Study, project: Project, planned: list[Plan]) -> list[
     """
     if any(plan.state == "measure" for plan in planned):
         return []
-    front, part = study.front_matter, study.apart
-    others = known_plans(part, project, measuring.read(part)) if part else []
+    front = study.front_matter
+    parts = ((part, measuring.read(part)) for part in study.apart)
+    others = [plan for part, inputs in parts for plan in known_plans(part, project, inputs)]
     apart = [plan.folder for plan in others if plan.state != "measure"]
     folders = [plan.folder for plan in planned]
     return failing(study, open_study(folders, front.labels, apart, front.noun))

@@ -187,13 +187,14 @@ class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common)
         return [*([None] * len(self.models)), *self.revisions] or [None]
 
     @property
-    def apart(self) -> "FrontMatter | None":
-        """The same keys for what is measured apart, as it takes long; None if nothing is."""
-        kind = next((name for name in APART if getattr(self, name)), None)
-        if kind is None:
-            return None
-        whole = dict(self) | {"layers": "all", "kind": kind}  # a part of a model answers nothing
-        return FrontMatter.model_construct(self.model_fields_set, **whole)
+    def apart(self) -> "list[FrontMatter]":
+        """The same keys for each part that is measured apart, as it takes long."""
+        whole = dict(self) | {"layers": "all"}  # a part of a model answers nothing
+        return [
+            FrontMatter.model_construct(self.model_fields_set, **whole | {"kind": name})
+            for name in APART
+            if getattr(self, name)
+        ]
 
 
 IMPLIED_BY_KEY = tuple(kind for kind, each in QUESTIONS.items() if each.implied)

@@ -78,23 +78,63 @@ class Options:
         return {name: value for name, value in values.items() if value not in (None, [])}
 
 
+@dataclass(frozen=True)
+class Apart:
+    """Which of what is measured apart is asked for; see `report.kinds.question.Question.apart`."""
+
+    answers: Annotated[
+        bool,
+        typer.Option(
+            "--answers",
+            help="Instead, ask whether fillers help the answer, where articles want it; it takes "
+            "some 20 minutes a model.",
+        ),
+    ] = False
+    generated: Annotated[
+        bool,
+        typer.Option(
+            "--generated",
+            help="Instead, measure the generated sentences of articles about predictions; it "
+            "takes about an hour a model.",
+        ),
+    ] = False
+    composition: Annotated[
+        bool,
+        typer.Option(
+            "--composition",
+            help="Instead, measure which heads of atlases read what others write; it takes about "
+            "a minute a model.",
+        ),
+    ] = False
+
+    @property
+    def kind(self) -> str | None:
+        """The name of the first; None for what articles are measured on."""
+        return next((field.name for field in fields(self) if getattr(self, field.name)), None)
+
+
 def with_options(command: Callable) -> Callable:
-    """A command whose first parameter is `Options`, with an option of typer for each of its fields.
+    """A command with an option of typer for each field of its parameters `Options` and `Apart`.
 
     typer reads options from a function's signature and cannot take a dataclass, so the signature is
     composed here. The plain alternative would repeat these parameters in every command.
     """
-    _, *others = inspect.signature(command).parameters.values()
-    ours = inspect.signature(Options).parameters
+    parameters, classes = [], {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        if parameter.annotation in (Options, Apart):
+            classes[name] = parameter.annotation
+            parameters += inspect.signature(parameter.annotation).parameters.values()
+        else:
+            parameters.append(parameter)
 
     @functools.wraps(command)
     def run(**arguments):
-        options = Options(**{name: arguments.pop(name) for name in ours})
-        return command(options, **arguments)
+        for name, each in classes.items():
+            arguments[name] = each(
+                **{field.name: arguments.pop(field.name) for field in fields(each)}
+            )
+        return command(**arguments)
 
-    parameters = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in (*ours.values(), *others)
-    ]
-    run.__signature__ = inspect.Signature(parameters)
+    only = inspect.Parameter.KEYWORD_ONLY
+    run.__signature__ = inspect.Signature([each.replace(kind=only) for each in parameters])
     return run

@@ -73,7 +73,7 @@ def answers(tmp_path_factory):
 @pytest.fixture(scope="session")
 def atlas(tmp_path_factory):
     """A hand-made atlas of heads."""
-    return hand_atlas.study(tmp_path_factory.mktemp("atlas") / "datasets" / "hand")
+    return hand_atlas.composed(tmp_path_factory.mktemp("atlas") / "datasets" / "hand")
 
 
 @pytest.fixture

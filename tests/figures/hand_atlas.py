@@ -3,7 +3,7 @@
 import numpy as np
 
 from report.datasets import store
-from report.datasets.formats import head_statistics
+from report.datasets.formats import composition, head_statistics
 from report.datasets.formats import portraits as form
 from report.datasets.write.folder import Folder
 from report.kinds.atlas.beside import NUMBERS
@@ -44,13 +44,7 @@ def study(folder, without=(), examples=True):
             table = head_statistics.encode(measure, sources)
             files.write(head_statistics.FILE.format(name), table)
     files.write(form.FILE, form.encode(portraits(), WORDS, examples))
-    manifest = hand_made.manifest(hand_made.KINDS["alibi_bias"])
-    kept = ("schema", "command", "seed", "date", "self_check", "versions")
-    model = {"name": "hand", "num_attention_heads": HEADS, "layers_measured": LAYERS}
-    manifest = {key: manifest[key] for key in kept} | {
-        "kind": "atlas",
-        "key": path.name,
-        "model": manifest["model"] | model,
+    about = {
         "corpus": {"texts": TEXTS, "tokens": 480, "left_out": 0, "license": "CC0 1.0"},
         "atlas": {
             "sequences": 8,
@@ -58,11 +52,49 @@ def study(folder, without=(), examples=True):
             "effects": {"texts": 4, "tokens": 200},
             "reason": "",
         },
+    }
+    _close(files, path, "atlas", about)
+    return opened([path])
+
+
+def _close(files, path, kind, about):
+    """Write the manifest of datasets."""
+    manifest = hand_made.manifest(hand_made.KINDS["alibi_bias"])
+    kept = ("schema", "command", "seed", "date", "self_check", "versions")
+    model = {"name": "hand", "num_attention_heads": HEADS, "layers_measured": LAYERS}
+    manifest = {key: manifest[key] for key in kept} | {
+        "kind": kind,
+        "key": path.name,
+        "model": manifest["model"] | model,
         "determined_by": {},
         "files": files.files,
+        **about,
     }
     store.write(path / "manifest.json", store.sealed(manifest))
-    return opened([path])
+
+
+COMPOSED = (INDUCTION, PREVIOUS, 0.6)
+"""A reader, a writer, and how much one reads of the other for its keys."""
+
+SIZE, CHANCE = 16, 0.25
+"""Of hidden states, and what scores are then expected to be."""
+
+
+def composed(folder):
+    """The same with composition scores: at chance, but for `COMPOSED`."""
+    data, path = study(folder), folder / "ba9876543210"
+    place = np.arange(LAYERS * HEADS).reshape(LAYERS, HEADS)
+    scores = {name: np.full((LAYERS, HEADS) * 2, np.nan) for name in "qkv"}
+    for values in scores.values():
+        for layer in range(LAYERS):
+            values[layer, :, :layer] = CHANCE + 0.01 * place[:layer]
+    reader, writer, score = COMPOSED
+    scores["k"][*reader, *writer] = score
+    files = Folder(path)
+    files.write(composition.FILE, composition.encode(scores, SIZE))
+    pairs = HEADS**2 * LAYERS * (LAYERS - 1) // 2
+    _close(files, path, "composition", {"composition": {"pairs": pairs, "hidden_size": SIZE}})
+    return data.with_apart([path])
 
 
 def means(name, source):

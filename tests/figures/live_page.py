@@ -85,7 +85,7 @@ OF_TABLES = ("table_attention_map", "classes_by_layer", "renderings_compared")
 OF_SWEEPS = ("repeated_loss", "habits_in_training", "heads_at_step", "habits_by_model")
 """Figure 1, figure 2, … of a page about many models and the checkpoints of one."""
 
-OF_ATLASES = ("heads_by_two", "head_distances", "head_tokens", "head_examples")
+OF_ATLASES = ("composition", "heads_by_two", "head_distances", "head_tokens", "head_examples")
 """Figures of an atlas of heads."""
 
 OF_ANSWERS = ("answers_by_length", "answers_by_attention")

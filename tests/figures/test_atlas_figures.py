@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from report.figures import head_distances, head_examples, head_tokens, heads_by_two
+from report.figures import composition, head_distances, head_examples, head_tokens, heads_by_two
 from report.figures.parts.heads import HeadFindings, head_label
 from report.kinds.atlas.data import verify
 from tests.figures import hand_atlas
@@ -145,7 +145,7 @@ def test_what_there_is_to_see_names_the_highest_heads(atlas):
     assert set(seen.replace(".", "").split()) >= BOTH
 
 
-PORTRAIT = {name: OF_ATLASES.index(name) + 1 for name in OF_ATLASES[1:]}
+PORTRAIT = {name: OF_ATLASES.index(name) + 1 for name in OF_ATLASES if name.startswith("head_")}
 HERE = dict(zip(("layer", "head"), hand_atlas.PREVIOUS, strict=True))
 
 
@@ -211,3 +211,38 @@ def test_the_text_below_says_where_the_head_looks(tab):
     assert text.locator("[data-from]").text_content() == words[6]
     tab.keyboard.press("Escape")
     assert text.locator("[data-from]").count() == 0
+
+
+def test_rows_of_composition_are_the_scores_of_lower_layers(atlas):
+    (layer, head), writer, score = hand_atlas.COMPOSED
+    rows = composition.rows(atlas, layer=layer, head=head)["rows"]
+    assert [(row["layer"], row["head"]) for row in rows] == [
+        (below, other) for below in range(layer) for other in range(atlas.heads)
+    ]
+    for row in rows:
+        at = layer, head, row["layer"], row["head"]
+        for name in composition.BY:
+            assert row[name] == pytest.approx(atlas.composition.scores[name][at], abs=6e-5)
+    assert composition.rows(atlas, layer=0)["rows"] == []
+    assert [each.value for each in composition.controls(atlas)[:2]] == [layer, head]
+    said = composition.seen(atlas)
+    assert said.startswith(f"For its keys, {INDUCTION} reads {PREVIOUS} most (0.60), then")
+    assert said.endswith("chance gives 0.25.")
+    assert head_label(*writer) == PREVIOUS and score == 0.6
+    assert composition.seen(atlas, layer=0) == f"No layer is below that of L0H{head}."
+    assert "queries" in composition.seen(atlas, by="q")
+
+
+def test_without_scores_composition_says_how_to_have_them(tmp_path):
+    assert "--composition" in composition.left_out(hand_atlas.study(tmp_path))
+
+
+@pytest.mark.browser
+def test_composition_follows_what_is_read_and_who_reads(desk, atlas_address):
+    number = OF_ATLASES.index("composition") + 1
+    desk.goto(atlas_address)
+    go_live(desk, number)
+    set_to(desk, number, by="v")
+    until(desk, f"document.querySelector('#fig-{number}').textContent.includes('For its values')")
+    set_to(desk, number, layer=1, head=0)
+    until(desk, f"document.querySelector('#fig-{number}').textContent.includes('L1H0 reads')")

@@ -44,7 +44,7 @@ class Frozen:
     @property
     def study(self) -> Study:
         whole = read_study(WHERE.articles / f"{self.name}.md.j2")
-        return whole.apart if self.kind in APART else whole
+        return next(one for one in (whole, *whole.apart) if one.front_matter.kind == self.kind)
 
     @property
     def folders(self):

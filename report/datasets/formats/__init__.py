@@ -15,6 +15,7 @@ prediction.py       what a model predicts for a text, and the direct effects of 
                     prediction_lens.py its logit lens, prediction_head.py one head
 generated.py        means over generated sentences
 answers.py          answers to questions under conditions
+composition.py      how much every head reads of every head below
 sweep.py            the habits of all heads of a model
 portraits.py        what each head looks at in many texts
 columnar.py         tables of columns, which most of these are

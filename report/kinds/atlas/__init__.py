@@ -1,4 +1,5 @@
 """Articles that find heads by what they do over many texts, each label with its control.
 
 agreement.py, beside.py, data.py, findings.py, measure.py, question.py, release.py
+Which heads compose, measured apart: composition.py, measure_composition.py.
 """

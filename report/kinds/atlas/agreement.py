@@ -73,14 +73,14 @@ HEADVIS = {
         "HeadVis also counts the second token, for which the token before is the first one.",
     ),
     "pattern_entropy": Column(
-        "entropy", lambda nats: nats / math.log(2), f"Nats, here turned into bits. {FIRST}"
+        "entropy", lambda nats: nats / math.log(2), f"HeadVis’ nats are turned into bits. {FIRST}"
     ),
     "qk_distance": Column("distance", _same, FIRST),
     "qk_distance_variance": Column(
         "distance_spread",
         lambda variance: np.sqrt(np.where(variance < 0, np.nan, variance)),
-        "The root of HeadVis’ variance, which is of all tokens together; ours is the mean of every "
-        "token’s own. So only ranks are comparable.",
+        "The root of HeadVis’ variance, which is of all tokens together; here it is the mean of "
+        "every token’s own spread, so both may differ much.",
     ),
     "induction_score": Column(
         "prefix_matching",

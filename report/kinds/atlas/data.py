@@ -11,7 +11,9 @@ import numpy as np
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar, portraits
 from report.datasets.read.heads import MeasuredHeads
-from report.kinds.atlas import beside
+from report.datasets.read.model import ModelData
+from report.kinds.atlas import beside, composition
+from report.kinds.atlas.composition import Composition
 from report.kinds.passage.data import PassageModels
 from report.measures import Measure, shipped
 from report.text import isolated
@@ -32,6 +34,21 @@ class AtlasData(MeasuredHeads):
     kind = "atlas"
     sources: ClassVar = {"corpus": "many texts", "control": beside.SHUFFLED}
     has_corpus = True
+    composition: Composition | None = None
+    """Which heads compose; None where it was not measured."""
+
+    @property
+    def apart(self) -> Sequence[ModelData]:
+        """What was measured apart."""
+        return [self.composition] if self.composition else []
+
+    def with_apart(self, paths: Iterable[Path]) -> "AtlasData":
+        """The same with what was measured apart of this model; paths: folders of any model."""
+        data = AtlasData(self.path)
+        for each in composition.opened(paths):
+            if each.manifest["model"]["name"] == self.manifest["model"]["name"]:
+                data.composition = each
+        return data
 
     @property
     def models(self) -> list["AtlasData"]:
@@ -166,6 +183,17 @@ class AtlasModels(PassageModels):
     """The atlases of several models."""
 
     kind = "atlas"
+
+    @property
+    def apart(self) -> Sequence[ModelData]:
+        """What was measured apart."""
+        return [each for model in self.models for each in model.apart]
+
+    def with_apart(self, paths: Sequence[Path]) -> "AtlasModels":
+        """The same with what was measured apart; paths: folders, of any of the models."""
+        models = AtlasModels(self.models)
+        models.__dict__ |= vars(self) | {"models": [each.with_apart(paths) for each in self.models]}
+        return models
 
 
 def verify(data: AtlasData) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from report.errors import ReportError
 from report.figures.parts.heads import Head, HeadFindings, largest
 from report.kinds.atlas.data import AtlasData, AtlasModels
 
@@ -75,6 +76,32 @@ class Findings(HeadFindings):
         word = self.data.word(int(found["token"][place]))
         return word, float(found["value"][place]), float(found["usual"][place])
 
+    def writers(self, by: str, reader: Head) -> list[Head]:
+        """The heads in lower layers, each with how much a head reads of it, the most first.
+
+        by: "q", "k" or "v", for its queries, keys or values
+        raises: ReportError where that was not measured
+        """
+        return _sorted(self._composition(by)[reader.layer, reader.head])
+
+    def readers(self, by: str, writer: Head) -> list[Head]:
+        """The heads in higher layers, each with how much it reads of a head, the most first."""
+        return _sorted(self._composition(by)[:, :, writer.layer, writer.head])
+
+    @property
+    def chance(self) -> float:
+        """What both are expected to give if what is written were turned at random."""
+        self._composition("k")
+        return self.data.composition.baseline
+
+    def _composition(self, by):
+        if self.data.composition is None:
+            raise ReportError(
+                f"which heads of {self.data.name} compose was not measured; say "
+                "`composition: true`, and run `freeze --composition`"
+            )
+        return self.data.composition.scores[by]
+
     def correlation(self, first: str, second: str) -> float:
         """Rank correlation of two measures over all heads, from -1 to 1; ties by their mean rank.
 
@@ -83,6 +110,11 @@ class Findings(HeadFindings):
         pairs = np.stack([self.values(each).ravel() for each in (first, second)])
         pairs = pairs[:, ~np.isnan(pairs).any(0)]
         return float(np.corrcoef([ranks(values) for values in pairs])[0, 1])
+
+
+def _sorted(scores):
+    heads = [Head(layer, head, float(value)) for (layer, head), value in np.ndenumerate(scores)]
+    return sorted((each for each in heads if each.value >= 0), key=lambda head: -head.value)
 
 
 def ranks(values: np.ndarray) -> np.ndarray:

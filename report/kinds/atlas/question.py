@@ -22,6 +22,9 @@ class Keys(BaseModel):
     ] = True
     """Show of each head the texts in which it is strongest, weaker ones, and the tokens that it
     looks at; `none` keeps numbers only."""
+    composition: bool = False
+    """How much each head reads of what heads in lower layers write, by the weights. It is measured
+    only by `freeze --composition`, and shown where it was."""
 
 
 QUESTION = Question(
@@ -37,5 +40,9 @@ QUESTION = Question(
         "effects": "for how many texts effects are measured changed",
         "examples": "whether texts are shown changed",
         "measures": "the publication's own measures changed",
+    },
+    apart={
+        "composition": "asks which heads compose; say `composition: true` in the front matter of "
+        "an atlas",
     },
 )

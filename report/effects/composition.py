@@ -1,0 +1,240 @@
+"""How much each head reads of what each head in a lower layer writes, by the weights alone.
+
+    score = |OV of the writer . R| / (|OV of the writer| |R|)
+
+in Frobenius norms; R is the reader's QK for its queries (Q), the same transposed for its keys (K),
+and its OV for its values (V). QK = W_Q W_K^T and OV = W_V W_O act on rows. The gain of the norm
+before an attention is part of what it reads with, and that of a norm after it part of what it
+writes; a LayerNorm takes the mean away, so that is no part of what is read. Scales of norms, which
+follow the text, cancel, and so does any number that multiplies a layer. Queries and keys are those
+of one place: a rotation would turn them by how far apart tokens are. Biases are left out, since
+they do not depend on what was written.
+
+Were what is written turned at random, the mean square of a score would be 1 / hidden size, whatever
+both matrices are: E |A U B|^2 = |A|^2 |B|^2 / d for a random rotation U.
+source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from report.effects.anatomy import anatomy, random_tokens
+from report.effects.frozen import centre, shape_of
+from report.effects.replay import entering, gives_tuples
+from report.errors import ReportError
+from report.measurements.factors import Factors, Scores
+from report.measurements.precision import summed_by, tolerance
+from report.models.attention.capture import attached
+from report.models.attention.modes import hooked, run_base
+from report.models.attention.probe import architecture
+from report.models.attention.recorder import Recorder
+from report.models.attention.self_check import checked
+from report.models.attention.structure import structure
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
+
+AT_ONCE = 256
+"""Dimensions of the hidden state that a layer is asked about at once, at most."""
+
+SEED = 20261120
+
+NAMES = "q", "k", "v"
+"""What a reader may read by: queries, keys, values."""
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """What the heads of a layer read and write, float64; norms' gains are part of it.
+
+    query, key: [heads, hidden_size, head_dim]; value: [heads, hidden_size, value_dim]
+    output: [heads, value_dim, hidden_size]
+    """
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    output: torch.Tensor
+
+
+def composition(
+    loaded: "LoadedModel", done: Callable[[int], object] = lambda layer: None
+) -> dict[str, np.ndarray]:
+    """The composition scores of every two heads of a model.
+
+    done: called with the number of layers that are done
+    returns: "q", "k" and "v" -> float32 [layers, heads, layers, heads], of readers, then writers;
+        NaN for a writer that is not in a lower layer, or a head whose weights are zero
+    raises: ReportError as `circuits` does
+    """
+    parts = anatomy(loaded)
+    layers, heads = len(parts.layers), parts.heads
+    values = {name: np.full((layers, heads) * 2, np.nan, np.float32) for name in NAMES}
+    writers: list[torch.Tensor] = []
+    for layer, each in enumerate(circuits(loaded)):
+        for name, reader in _readers(each).items():
+            for below, writer in enumerate(writers):
+                values[name][layer, :, below] = _scores(reader, writer)
+        writers.append((_reduced(each.value) @ each.output).float())
+        done(layer + 1)
+    return values
+
+
+def _readers(circuit):
+    """Name -> float32 [heads, hidden_size, rank]: as long as each head's QK, its transpose, OV."""
+    pairs = (
+        (circuit.query, circuit.key),
+        (circuit.key, circuit.query),
+        (circuit.value, circuit.output.mT),
+    )
+    readers = [(left @ _reduced(right).mT).float() for left, right in pairs]
+    return dict(zip(NAMES, readers, strict=True))
+
+
+def _scores(reader, writer):
+    """float32 [readers, writers]; NaN where one of both is zero."""
+    both = torch.einsum("wvd,rdk->rwvk", writer, reader).flatten(2).norm(dim=2)
+    sizes = reader.flatten(1).norm(dim=1)[:, None] * writer.flatten(1).norm(dim=1)
+    return (both / sizes).numpy()
+
+
+def _reduced(matrices):
+    """Small matrices [heads, r, r] for tall ones [heads, hidden_size, r]: |M A| is |small A|."""
+    return torch.linalg.qr(matrices, mode="r").R
+
+
+def circuits(loaded: "LoadedModel") -> Iterator[Circuit]:
+    """What the heads of each layer read and write.
+
+    raises: ReportError as `checked` and `anatomy` do; for a model whose attention shows scores
+        alone, or whose queries, keys or values are not linear in what it reads
+    """
+    checked(loaded)  # here modules learn how they rotate, which states of ours would not show
+    parts = anatomy(loaded)
+    gives_tuples(loaded.model)  # runs the model, which is not possible below
+    for layer, each in enumerate(parts.layers):
+        yield _circuit(loaded, layer, each)
+
+
+def _circuit(loaded, layer, parts):
+    part, size = parts.part, parts.part.output_weight().shape[0]
+    state = torch.eye(size, dtype=part.output_weight().dtype, device=loaded.model.device)
+    norm = shape_of(lambda given: _entering(loaded, layer, given), state[:2])
+    columns = [_asked(loaded, layer, chosen) for chosen in state.split(_at_once(loaded))]
+    query, key, value = (torch.cat(each, 1) for each in zip(*columns, strict=True))
+    _require_linear(loaded, layer, (query, key, value))
+    heads, gain = part.heads, norm.gain[0][:, None]
+    read = [
+        _shared(centre((gain * each).mT, norm.centred).mT, heads) for each in (query, key, value)
+    ]
+    output = part.output_weight().double().unflatten(1, (heads, -1)).permute(1, 2, 0)
+    if parts.norm_after is not None:
+        output = parts.norm_after.gain * centre(output, parts.norm_after.centred)
+    return Circuit(*(each.cpu() for each in (*read, output)))
+
+
+def _shared(matrices, heads):
+    """One matrix a head; several heads may share one."""
+    return matrices.repeat_interleave(heads // len(matrices), 0)
+
+
+def _at_once(loaded):
+    context = loaded.identity["context"] or AT_ONCE
+    return min(AT_ONCE, context - 1)
+
+
+def _require_linear(loaded, layer, weights):
+    """Stop where queries, keys or values of a random state are not what the weights make of it."""
+    generator = torch.Generator().manual_seed(SEED)
+    dtype = structure(loaded.model)[layer].output_weight().dtype
+    state = torch.randn(1, weights[0].shape[1], generator=generator).to(loaded.model.device, dtype)
+    summed = summed_by([structure(loaded.model)[layer].module], 1)
+    both = zip(weights, _asked(loaded, layer, state), strict=True)
+    for name, (weight, direct) in zip(("queries", "keys", "values"), both, strict=True):
+        computed = state.double() @ weight
+        size = float((state.double().abs() @ weight.abs()).max())
+        off = float((computed - direct).abs().max())
+        if not off <= tolerance(summed, size, dtype):
+            raise ReportError(
+                f"architecture {architecture(loaded.model)}, layer {layer}: its {name} are not "
+                "linear in what it reads, as where a norm follows or they are clipped, so heads "
+                "have no matrices whose composition could be measured"
+            )
+
+
+class _CaughtError(Exception):
+    """What was asked for is there, and the model need not go on: its argument."""
+
+
+class _Asked(Recorder):
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
+        """See `Recorder`."""
+        raise _CaughtError((factors, value))
+
+
+def _entering(loaded, layer, states):
+    """What the attention of a layer reads if these states enter the layer, float [rows, size]."""
+    part = structure(loaded.model)[layer]
+
+    def catch(_, args, kwargs):
+        raise _CaughtError(args[0] if args else kwargs["hidden_states"])
+
+    hook = part.attention.register_forward_pre_hook(catch, with_kwargs=True)
+    with hooked([hook]), _instead(part.module, states):
+        return _run(loaded, layer, states)[0]
+
+
+def _asked(loaded, layer, states):
+    """What an attention makes of the states that it reads, without its biases, as if all of them
+    were of the first token.
+
+    states: float [rows, hidden_size]
+    returns: queries, keys and values, each float64 [heads or key_heads, rows, head_dim]
+    raises: ReportError if it shows scores alone
+    """
+    part, factor = structure(loaded.model)[layer], loaded.identity["alibi_factor"]
+    states = torch.cat([torch.zeros_like(states[:1]), states])
+    with (
+        _instead(part.attention, states),
+        attached(loaded.model, _Asked(), [layer], factor),
+    ):
+        factors, value = _run(loaded, layer, states)
+    if isinstance(factors, Scores) or value is None:
+        raise ReportError(
+            f"architecture {architecture(loaded.model)}, layer {layer}: its attention modules show "
+            "no more than their scores, so what heads read by is not known"
+        )
+    query, key = factors.unrotated_query, factors.unrotated_key
+    query, key = (factors.query, factors.key) if query is None else (query, key)
+    return [(each[:, 1:] - each[:, :1]).double() for each in (query, key, value)]
+
+
+@contextmanager
+def _instead(module, states) -> Iterator[None]:
+    """Within the context, a module gets these states, float [rows, hidden_size]."""
+
+    def give(_, args, kwargs):
+        if args:
+            return (states[None], *args[1:]), kwargs
+        return args, kwargs | {"hidden_states": states[None]}
+
+    with hooked([module.register_forward_pre_hook(give, with_kwargs=True)]):
+        yield
+
+
+def _run(loaded, layer, states):
+    """What a hook caught while a layer ran on so many tokens; no layer before it is computed."""
+    ids = (random_tokens(loaded) * len(states))[: len(states)]
+    try:
+        with entering(loaded.model, layer, states[None]):
+            run_base(loaded.model, ids)
+    except _CaughtError as caught:
+        return caught.args[0]
+    raise AssertionError("no attention was reached")

@@ -1,0 +1,183 @@
+"""Which heads in lower layers a head reads, by the weights: for its queries, keys or values."""
+
+import json
+
+import altair
+import numpy as np
+
+from report.figures.parts import choices, marking, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
+from report.figures.parts.heads import head_label, largest
+from report.figures.parts.layers import layered
+from report.kinds.atlas.data import AtlasData
+from report.text import number
+
+ASPECT, PHONE_ASPECT = 1.9, 1.1
+
+ROWS = "rows/{layer}-{head}.json"
+
+BY = {"k": "keys", "q": "queries", "v": "values"}
+"""Column -> what is made of what is read."""
+
+NAMED = 3
+"""Heads that are named, if they are clearly above chance."""
+
+CLEAR = 2
+"""How many times chance a score is that is named."""
+
+DIGITS = 4
+
+
+def title(data: AtlasData) -> str:
+    return "Which heads a head reads"
+
+
+def left_out(data: AtlasData) -> str:
+    if data.composition is None:
+        return (
+            "Which heads compose was not measured; say `composition: true`, and run "
+            "`freeze --composition`."
+        )
+    return "" if data.layers > 1 else "A model of one layer has no head that could read another."
+
+
+def caption(data: AtlasData) -> str:
+    return (
+        "A point is a head in a lower layer: how much of what it writes the chosen head reads.\n"
+        "The composition score compares two matrices of weights, that by which one head writes and "
+        "that by which the other makes its queries, keys or values. It does not depend on a text, "
+        "and says what could be read, not what is. Norms count by their gains, positions do not "
+        "count. The dashed line is chance: what is expected if the same matrices were turned "
+        "against each other at random."
+    )
+
+
+def use(data: AtlasData) -> str:
+    return (
+        "Choose the head that reads, by the sliders or by a click on it in any figure, and what "
+        "for. Click on a point to see what that head reads in its turn."
+    )
+
+
+def controls(data: AtlasData) -> list[Control | Switch]:
+    top = largest(np.nan_to_num(data.composition.scores["k"]).max((2, 3)))
+    layer = Control("layer", "Layer", 0, data.layers - 1, top.layer)
+    head = Control("head", "Head", 0, data.heads - 1, top.head)
+    return [layer, head, Switch("by", "Read for its", BY, "k")]
+
+
+def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    scores = json.dumps(f"{number(data.composition.baseline)} by chance")
+    heads = altair.Chart(altair.NamedData("rows")).transform_calculate(
+        score="datum[by]",
+        x=f"datum.layer + (datum.head + 0.5) / {data.heads} * 0.8 - 0.4",
+        named="'L' + datum.layer + 'H' + datum.head",
+    )
+    heads = heads.transform_calculate(
+        told=f"datum.named + ': ' + format(datum.score, '.3f') + ', ' + {scores}"
+    )
+    place = {
+        "x": altair.X("x:Q", title="layer (index from 0)")
+        .scale(domain=[-0.6, data.layers - 1.4], nice=False)
+        .axis(grid=False, tickMinStep=1, format="d", tickCount=theme.ticks_across()),
+        "y": altair.Y("score:Q", title=None).axis(tickCount=5),
+    }
+    points = heads.mark_circle(
+        size=altair.ExprRef("width > 500 ? 46 : 26"),
+        color=theme.themed(*theme.MASS.values()),
+        opacity=0.85,
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=0.6,
+        aria=False,
+    )
+    once, chance = altair.Chart(altair.InlineData([{}])), theme.at(y=data.composition.baseline)
+    rule = once.mark_rule(strokeDash=[4, 3], strokeWidth=1.4, aria=False)
+    words = {"align": "right", "baseline": "bottom", "dy": -4, "fontSize": theme.TICK}
+    here = "datum.layer === marked_layer && datum.head === marked_head"
+    names = {name: f"composition score for {what}" for name, what in BY.items()}
+    return theme.frame(
+        layered(
+            rule.encode(**chance),
+            points.encode(**place, tooltip=[altair.Tooltip("told:N", title="title")]),
+            *_names(heads, data.composition.baseline, place),
+            *(
+                mark.encode(**theme.place(x="width"), **chance)
+                for mark in theme.halo(once.mark_text, text="chance", **words)
+            ),
+            marking.ring(heads, here, 130, 1.8).encode(x=altair.X("x:Q"), y=altair.Y("score:Q")),
+            theme.y_title(choices.chosen("by", names)),
+        ),
+        theme.Source(ROWS, "tables", ["rows"], tokens=None),
+        description=f"{title(data)}: a scatter plot, a point a head",
+        controls=at,
+        params=[altair.param(name="by", value=at[2].value), *marking.marked("layer", "head")],
+    )
+
+
+def _names(heads, chance, place):
+    """Names of the heads with the highest scores; of those that would lie on each other, one."""
+    named = (
+        heads.transform_window(
+            place="row_number()", sort=[altair.SortField("score", order="descending")]
+        )
+        .transform_filter(f"datum.place <= {NAMED} && datum.score > {CLEAR * chance}")
+        .transform_window(
+            before_x="lag(x)",
+            before_score="lag(score)",
+            sort=[altair.SortField("place", order="ascending")],
+        )
+    )
+    x, y = (
+        f"abs(scale('{axis}', datum.{field}) - scale('{axis}', datum.before_{field}))"
+        for axis, field in (("x", "x"), ("y", "score"))
+    )
+    style = {
+        "align": altair.ExprRef("scale('x', datum.x) > width - 50 ? 'right' : 'left'"),
+        "dx": altair.ExprRef("scale('x', datum.x) > width - 50 ? -7 : 7"),
+        "fontSize": theme.TICK,
+        "fontWeight": 600,
+        "opacity": altair.ExprRef(f"isValid(datum.before_x) && {x} < 44 && {y} < 13 ? 0 : 1"),
+    }
+    text = altair.Text("named:N")
+    return [mark.encode(**place, text=text) for mark in theme.halo(named.mark_text, **style)]
+
+
+def rows(data: AtlasData, **state: int | str) -> dict[str, Rows]:
+    at = choices.values(controls(data), state)
+    scores = {name: data.composition.scores[name][at["layer"], at["head"]] for name in BY}
+    return {
+        "rows": [
+            {"layer": layer, "head": head}
+            | {name: round(float(values[layer, head]), DIGITS) for name, values in scores.items()}
+            for layer, head in np.ndindex(at["layer"], data.heads)
+        ]
+    }
+
+
+def seen(data: AtlasData, **state: int | str) -> str:
+    """Which head it reads most, how much more than by chance, and which next."""
+    at = choices.values(controls(data), state)
+    reader = head_label(at["layer"], at["head"])
+    if not at["layer"]:
+        return f"No layer is below that of {reader}."
+    scores = np.nan_to_num(data.composition.scores[at["by"]][at["layer"], at["head"]])
+    top = largest(scores)
+    scores = scores.copy()
+    scores[top.layer, top.head] = -1
+    next_ = largest(scores)
+    second = f", then {next_.label} ({number(next_.value)})" if next_.value >= 0 else ""
+    return (
+        f"For its {BY[at['by']]}, {reader} reads {top.label} most ({number(top.value)}){second}; "
+        f"chance gives {number(data.composition.baseline)}."
+    )
+
+
+def alt(data: AtlasData, **state: int | str) -> str:
+    at = choices.values(controls(data), state)
+    return (
+        f"{at['layer'] * data.heads} points, a head in a lower layer each: its layer to the right, "
+        f"how much {head_label(at['layer'], at['head'])} reads of it for its {BY[at['by']]} "
+        f"upwards. {seen(data, **state)}"
+    )

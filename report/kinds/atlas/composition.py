@@ -1,0 +1,45 @@
+"""How much the heads of one model read of what heads in lower layers write."""
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from report.datasets.damaged import damaged
+from report.datasets.formats.composition import FILE, chance, decode
+from report.datasets.read.model import ModelData
+from report.errors import ReportError
+
+
+def opened(paths: Iterable[Path]) -> "list[Composition]":
+    """The data of folders, one a model."""
+    return [Composition(path) for path in paths]
+
+
+def verify(data: "list[Composition]") -> None:
+    """ReportError if scores are missing or too many, or one is none."""
+    for each in data:
+        _ = each.scores
+
+
+class Composition(ModelData):
+    """The composition scores of one model."""
+
+    kind = "composition"
+
+    @functools.cached_property
+    def scores(self) -> dict[str, np.ndarray]:
+        """ "q", "k" and "v" -> float [layers, heads, layers, heads], of readers, then writers; NaN
+        for a writer that is in no lower layer."""
+        try:
+            return decode(self._read(FILE), self.layers, self.heads)
+        except ReportError as error:
+            if str(self.path) in str(error):
+                raise
+            raise damaged(f"{self.path}: {error}") from error
+
+    @property
+    def baseline(self) -> float:
+        """The root of the mean square of a score if what is written were turned at random."""
+        return chance(self.manifest["composition"]["hidden_size"])
