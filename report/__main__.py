@@ -448,7 +448,7 @@ def _request(where, study, options, force=False):
 
 def _apart(studies, kind):
     """The parts of articles that are measured apart; UsageError where no article has one."""
-    parts = [part for article in studies for part in article.apart]
+    parts = [part for article in studies for part in article.parts]
     parts = [part for part in parts if part.front_matter.kind == kind]
     if not parts:
         raise UsageError(f"--{kind}: no article here {APART[kind]}")

@@ -141,7 +141,7 @@ def read(request: Request) -> list[Study]:
     studies = read_studies(request.project.articles, request.article, **request.options)
     for study in studies:
         check_prose(study, measuring.largest(study, request.project))
-        for part in (study, *study.apart):
+        for part in (study, *study.parts):
             measuring.read(part)
     return studies
 
@@ -207,7 +207,7 @@ def failing_claims(study: Study, project: Project, planned: list[Plan]) -> list[
     if any(plan.state == "measure" for plan in planned):
         return []
     front = study.front_matter
-    parts = ((part, measuring.read(part)) for part in study.apart)
+    parts = ((part, measuring.read(part)) for part in study.parts)
     others = [plan for part, inputs in parts for plan in known_plans(part, project, inputs)]
     apart = [plan.folder for plan in others if plan.state != "measure"]
     folders = [plan.folder for plan in planned]
@@ -270,7 +270,10 @@ def draw(
     last: articles as an earlier process drew them
     """
     drawn = drawn if drawn is not None else {study.name: Drawn() for study in studies}
-    apart = [measuring.measured_apart(study, project) for study in studies]
+    apart = [
+        [each for part in study.parts for each in measuring.measured_apart(part, project)]
+        for study in studies
+    ]
     opened = [
         _opened(drawn[study.name], study, datasets, others)
         for study, datasets, others in zip(studies, all_found, apart, strict=True)

@@ -1,7 +1,5 @@
 """Which heads in lower layers a head reads, by the weights: for its queries, keys or values."""
 
-import json
-
 import altair
 import numpy as np
 
@@ -69,14 +67,10 @@ def controls(data: AtlasData) -> list[Control | Switch]:
 
 def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
-    scores = json.dumps(f"{number(data.composition.baseline)} by chance")
     heads = altair.Chart(altair.NamedData("rows")).transform_calculate(
         score="datum[by]",
         x=f"datum.layer + (datum.head + 0.5) / {data.heads} * 0.8 - 0.4",
         named="'L' + datum.layer + 'H' + datum.head",
-    )
-    heads = heads.transform_calculate(
-        told=f"datum.named + ': ' + format(datum.score, '.3f') + ', ' + {scores}"
     )
     place = {
         "x": altair.X("x:Q", title="layer (index from 0)")
@@ -97,10 +91,14 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
     words = {"align": "right", "baseline": "bottom", "dy": -4, "fontSize": theme.TICK}
     here = "datum.layer === marked_layer && datum.head === marked_head"
     names = {name: f"composition score for {what}" for name, what in BY.items()}
+    tooltip = [
+        altair.Tooltip("named:N", title="title"),
+        *(altair.Tooltip(f"{name}:Q", title=what, format=".3f") for name, what in names.items()),
+    ]
     return theme.frame(
         layered(
             rule.encode(**chance),
-            points.encode(**place, tooltip=[altair.Tooltip("told:N", title="title")]),
+            points.encode(**place, tooltip=tooltip),
             *_names(heads, data.composition.baseline, place),
             *(
                 mark.encode(**theme.place(x="width"), **chance)

@@ -88,19 +88,20 @@ def datasets(
 
 
 def measured_apart(study: Study, project: Project) -> list[ModelDatasets]:
-    """The datasets of what an article has measured apart, one a part and model of which they are
-    there and fit.
+    """The datasets of what an article has measured apart, one a model of which they are there and
+    fit.
 
     Nothing is measured: `freeze` does that with an option, since it takes long.
     """
-    datasets, every = project.site_src / "datasets", []
-    for part in study.apart:
-        planned = known_plans(part, project, read(part))
-        there = [plan for plan in planned if plan.state != "measure"]
-        found = [_existing(plan, datasets, study.name) for plan in there]
-        _keep_only(datasets / study.name, [model.folder for model in found], part.front_matter.kind)
-        every += found
-    return every
+    part = study.apart
+    if part is None:
+        return []
+    inputs = read(part)
+    there = [plan for plan in known_plans(part, project, inputs) if plan.state != "measure"]
+    datasets = project.site_src / "datasets"
+    found = [_existing(plan, datasets, study.name) for plan in there]
+    _keep_only(datasets / study.name, [model.folder for model in found], part.front_matter.kind)
+    return found
 
 
 def read(study: Study) -> Any:

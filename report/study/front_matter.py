@@ -187,8 +187,14 @@ class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common)
         return [*([None] * len(self.models)), *self.revisions] or [None]
 
     @property
-    def apart(self) -> "list[FrontMatter]":
-        """The same keys for each part that is measured apart, as it takes long."""
+    def apart(self) -> "FrontMatter | None":
+        """The same keys for what is measured apart, as it takes long: for the first such part, of a
+        part for itself; None if nothing is."""
+        return self if self.kind in APART else next(iter(self.parts), None)
+
+    @property
+    def parts(self) -> "list[FrontMatter]":
+        """The same keys for each part that is measured apart."""
         whole = dict(self) | {"layers": "all"}  # a part of a model answers nothing
         return [
             FrontMatter.model_construct(self.model_fields_set, **whole | {"kind": name})

@@ -150,9 +150,16 @@ class Study:
     """The file of `body`, if it is not the template: the words of its kind; see `pages.new`."""
 
     @property
-    def apart(self) -> "list[Study]":
-        """The study of each part that is measured apart, as it takes long."""
-        return [replace(self, front_matter=each) for each in self.front_matter.apart]
+    def apart(self) -> "Study | None":
+        """The study of the first part that is measured apart, as it takes long; of such a study
+        itself; None for no such part."""
+        front_matter = self.front_matter.apart
+        return front_matter and replace(self, front_matter=front_matter)
+
+    @property
+    def parts(self) -> "list[Study]":
+        """The study of each part that is measured apart."""
+        return [replace(self, front_matter=each) for each in self.front_matter.parts]
 
     @contextmanager
     def blaming(self, *keys: str) -> Iterator[None]:

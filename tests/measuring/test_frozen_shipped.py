@@ -44,7 +44,7 @@ class Frozen:
     @property
     def study(self) -> Study:
         whole = read_study(WHERE.articles / f"{self.name}.md.j2")
-        return next(one for one in (whole, *whole.apart) if one.front_matter.kind == self.kind)
+        return next(one for one in (whole, *whole.parts) if one.front_matter.kind == self.kind)
 
     @property
     def folders(self):

@@ -175,7 +175,7 @@ def test_predictions_and_their_sets_are_as_alone(cluster, measured, project):
     path = project.articles / "who.md.j2"
     path.write_text(PREDICTION)
     article = read_study(path)
-    parts = article, *article.apart
+    parts = article, article.apart
     alone = [datasets(measured(part).folders) for part in parts]
     shutil.rmtree(project.site_src / "datasets")
     with on_cluster(cluster.address) as run:

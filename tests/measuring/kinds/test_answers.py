@@ -83,7 +83,7 @@ def answered_once(folder, tmp_path_factory):
     """A project in which conditions and answers were measured, and the folders of both."""
     project = with_prompts(tmp_path_factory.mktemp("answered") / "project")
     study = article(project, folder)
-    found = [*measured(study, project), *measured(study.apart[0], project)]
+    found = [*measured(study, project), *measured(study.apart, project)]
     return project, [each.folder for each in found]
 
 
@@ -145,7 +145,7 @@ def test_a_part_that_is_repeated_by_a_plain_loop_gives_the_same(answered, folder
     """Each question alone, through the model's own forward pass."""
     study, _, answers = answered
     data, loaded = ModelAnswers(answers), load_model(folder)
-    prompts = kind.asked_of(loaded, kind.inputs(study.apart[0].front_matter), False)
+    prompts = kind.asked_of(loaded, kind.inputs(study.apart.front_matter), False)
     assert [*prompts] == [("none", 0), *((one.name, one.tokens) for one in data.cells)]
     for cell, some in prompts.items():
         logs, rights = data.values("log_probability", *cell), data.values("right", *cell)
@@ -184,7 +184,7 @@ def test_a_study_of_some_layers_asks_the_whole_model(project, folder):
     study = article(project, folder, layers="0-1")
     read = [
         store.read(measured(one, project)[0].folder / "manifest.json")["model"]
-        for one in (study, *study.apart)
+        for one in (study, study.apart)
     ]
     assert [model["num_hidden_layers"] for model in read] == [3, 3]
     assert [model["layers_measured"] for model in read] == [2, 3]
@@ -192,23 +192,23 @@ def test_a_study_of_some_layers_asks_the_whole_model(project, folder):
 
 def test_an_article_without_such_conditions_is_refused(project, folder):
     study = article(project, folder)
-    wanted = study.apart[0].front_matter
+    wanted = study.apart.front_matter
     few = wanted.model_construct(**dict(wanted) | {"conditions": wanted.conditions[:1]})
     with pytest.raises(ReportError, match="add one with `before: question`"):
         kind.inputs(few)
     text = study.template.read_text()
     study.template.write_text(re.sub("  - .*before: question.*\n", "", text))
     with pytest.raises(ReportError, match="line 11: `answers` asks about conditions that add"):
-        run.read(read_study(study.template).apart[0])
+        run.read(read_study(study.template).apart)
 
 
 def test_answers_are_a_part_of_studies_that_ask_for_them(project, folder):
     study = article(project, folder)
-    assert study.apart[0].front_matter.kind == "answers"
+    assert study.apart.front_matter.kind == "answers"
     assert study.front_matter.kind == "conditions"
     text = study.template.read_text()
     study.template.write_text(re.sub("answers:.*\n", "", text))
-    assert read_study(study.template).apart == []
+    assert read_study(study.template).apart is None
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def measured(tmp_path_factory, falcon_folder):
         study = read_study(path, model=str(falcon_folder))
         project = project_in(root)
         assert run.measured_apart(study, project) == []
-        [part] = study.apart
+        [part] = study.parts
         found = [run.datasets(each, project, lambda *_: None)[0] for each in (study, part)]
         assert [each.folder for each in run.measured_apart(study, project)] == [found[1].folder]
     return [each.folder for each in found]

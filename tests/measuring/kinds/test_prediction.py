@@ -36,7 +36,7 @@ def test_an_article_says_what_is_asked(tmp_path):
     inputs = kind.inputs(wanted)
     assert inputs.prompts == [Prompt("Nobody answered Ann by the", " lamp", " window")]
     assert len(inputs.corpus) == kind.MEANS_OF
-    apart = article.apart[0].front_matter
+    apart = article.apart.front_matter
     assert (apart.kind, apart.generated.number) == ("generated", 40)
     other = kind.Inputs([Prompt("Nobody answered Ann by the", " lamp")], inputs.corpus)
     assert kind.parts(inputs)["prompts"] != kind.parts(other)["prompts"]
