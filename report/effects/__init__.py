@@ -10,6 +10,8 @@
     replay.py     runs a part of a model on hidden states that were kept
     ablation.py   what falls when a head's context is replaced
     replacing.py  by what: zeros, means over a corpus, or another text
+    patching.py   by what it was in another run, at one token or all, both ways
+    paths.py      what an earlier part wrote, as a head reads it by its Q, its K or its V
     writes.py     which tokens a head promotes and suppresses when it reads a token (OV)
     origins.py    which earlier parts a head's scores are made of (QK)
     composition.py  which heads read what other heads write, by the weights alone
