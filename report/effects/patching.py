@@ -31,6 +31,7 @@ from report.errors import ReportError
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.modes import evaluating, unchanged
 from report.models.attention.structure import structure
+from report.models.text.vocabulary import words
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -176,8 +177,8 @@ def first_difference(loaded: "LoadedModel", clean: Sequence[int], corrupted: Seq
 
 
 def _words(loaded, ids):
-    spelt = loaded.tokenizer.convert_ids_to_tokens(list(ids)) if loaded.tokenizer else ids
-    return ", ".join(f"“{one}”" for one in spelt) or "no more"
+    spelt = words(loaded, ids) if loaded.tokenizer else {one: {"text": one} for one in ids}
+    return ", ".join(f"“{spelt[one]['text']}”" for one in ids) or "no more"
 
 
 def _run(loaded, token_ids, asked):

@@ -1,0 +1,245 @@
+"""What putting a head's output from one prompt into the other does, token by token, and beside it
+what replacing it at all tokens does."""
+
+import json
+
+import altair
+import numpy as np
+
+from report.figures.parts import choices, grid, marking, over_models, signed_map, theme
+from report.figures.parts.choices import Switch
+from report.figures.parts.figure import Rows
+from report.figures.parts.heads import head_label
+from report.figures.parts.layers import layered
+from report.figures.parts.signed_map import Cells
+from report.kinds.pair.data import PairData
+from report.text import percent
+
+HEADS = 16
+"""Heads that are shown, those that do most."""
+
+COLUMNS = 5
+
+WAYS = {"restored": "clean into corrupted", "lost": "corrupted into clean"}
+"""Values of the switch -> what is put where."""
+
+DONE = {"restored": "comes back", "lost": "is lost"}
+
+WHOLE = {
+    "restored": ("clean", "comes back with its clean output in the corrupted prompt"),
+    "lost": ("corrupted", "is lost with its corrupted output in the clean prompt"),
+    "mean": ("mean", "is lost with its mean output in the clean prompt"),
+    "zero": ("zeros", "is lost with zeros in the clean prompt"),
+}
+"""What replaces a head at all tokens -> what the axis and the tooltip call it."""
+
+WORDS_LEFT = {"minExtent": 48, "titleX": -52}
+"""Options of a vertical axis with names of heads on it."""
+
+
+def title(data: PairData) -> str:
+    return "Which heads make the difference, at which token"
+
+
+def caption(data: PairData) -> str:
+    return (
+        "A row is a head; a mark is the share of the difference between the prompts that comes "
+        "back, or is lost, when what the head hands on at that token is taken from the other "
+        f"prompt.\nThe {_shown_number(data)} heads that restore most are shown, the first on top. "
+        "On the left one token at a time is replaced, from the first that differs; where the two "
+        "prompts have other tokens, both are named, the clean one first. On the right all tokens "
+        "are: by what they are in the other prompt, by the head's mean over other texts, or by "
+        "zeros. A share is 100 % where one prompt becomes the other. A triangle that points down "
+        "is a share below 0: the replaced head moves the answer further away. Areas are to one "
+        "scale on each side; less than a twentieth of the largest has no mark."
+    )
+
+
+def use(data: PairData) -> str:
+    return (
+        "Point at a cell, or use the arrow keys, to read its share. Click on it, and figures of "
+        "one head show it."
+    )
+
+
+def controls(data: PairData) -> list[Switch]:
+    return [Switch("way", "Put", WAYS, "restored")]
+
+
+def panels(data: PairData) -> list[str]:
+    return ["One token at a time", "All tokens at once"]
+
+
+def boxes(data: PairData) -> list[grid.Box]:
+    rows = _shown_number(data)
+    widths = [grid.GRID_WIDTH * span // COLUMNS for span in (3, 2)]
+    aspects = [width / (170 + 22 * rows) for width in widths]
+    phone = [grid.PHONE_WIDTH / (150 + 20 * rows)] * 2
+    return [grid.Box(*each) for each in zip(aspects, phone, widths, (3, 2), strict=True)]
+
+
+def chart(data: PairData, panel: int = 0, **state: str) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    table = altair.Chart(altair.NamedData("rows"))
+    if not panel:
+        table = table.transform_calculate(
+            value="datum[way]", size="datum['size_' + way]", told="datum['told_' + way]"
+        )
+    columns = len(WHOLE) if panel else len(data.changed)
+    cells = Cells(_whole_axis() if panel else _token_axis(data), _rows(data), columns, HEADS)
+    here = "datum.layer === marked_layer && datum.head === marked_head"
+    return theme.frame(
+        layered(
+            signed_map.ground(table, cells, [altair.Tooltip("told:N", title="title")]),
+            signed_map.marks(table, cells, _legend(panel)),
+            signed_map.marked(table, cells, here),
+        ),
+        theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
+        description=f"{title(data)}: {panels(data)[panel]}",
+        controls=at,
+        params=[
+            *(altair.param(name=control.param, value=control.value) for control in at),
+            *marking.marked("layer", "head"),
+        ],
+        walk=["column", "row"],
+    )
+
+
+def _legend(panel):
+    return altair.Legend(
+        title=None,
+        orient="top",
+        direction="horizontal",
+        symbolOpacity=1,
+        offset=theme.ABOVE,
+        labelExpr=f"datum.label === '{signed_map.FOR}' ? 'share above 0' : 'share below 0'",
+    )
+
+
+def _token_axis(data):
+    texts = {token: _token_text(data, token) for token in data.changed}
+    axis = altair.Axis(
+        title="token (index from 0)",
+        labelExpr=f"{json.dumps(texts)}[datum.value]",
+        labelAngle=-90,
+        labelAlign="right",
+        labelBaseline="middle",
+        labelLimit=110,
+        labelOverlap="greedy",
+        domain=False,
+        ticks=False,
+        titlePadding=14,
+    )
+    return altair.X("column:O", axis=axis)
+
+
+def _token_text(data, token):
+    """The token, or both where the prompts differ, and its index."""
+    clean, corrupted = (one.tokens[token] for one in (data.clean, data.corrupted))
+    text = clean.name if clean.id == corrupted.id else f"{clean.name} / {corrupted.name}"
+    return f"{text}\u200e\u00a0\u00a0{token}"
+
+
+def _whole_axis():
+    names = [name for name, _ in WHOLE.values()]
+    axis = altair.Axis(
+        title="put in its place at all tokens",
+        labelExpr=f"{json.dumps(names)}[datum.value]",
+        labelAngle=-90,
+        labelAlign="right",
+        labelBaseline="middle",
+        domain=False,
+        ticks=False,
+        titlePadding=14,
+    )
+    return altair.X("column:O", axis=axis)
+
+
+def _rows(data):
+    names = [head_label(*head) for head in shown_heads(data)]
+    axis = altair.Axis(title="head", **WORDS_LEFT)
+    return altair.Y("name:N", sort=names, axis=axis)
+
+
+def shown_heads(data: PairData) -> list[tuple[int, int]]:
+    """(layer, head) of those that restore most at all tokens, by size, the largest first."""
+    values = np.abs(data.of_heads("restored"))
+    order = np.argsort(-values, axis=None, kind="stable")[:HEADS]
+    places = np.unravel_index(order, values.shape)
+    return [(int(layer), int(head)) for layer, head in zip(*places, strict=True)]
+
+
+def _shown_number(data):
+    return min(HEADS, data.layers * data.heads)
+
+
+def rows(data: PairData, panel: int = 0, **state: str) -> dict[str, Rows]:
+    choices.at_state(controls(data), state)
+    return {"rows": _of_all_tokens(data) if panel else _of_tokens(data)}
+
+
+def _of_tokens(data):
+    heads = shown_heads(data)
+    values = {way: np.array([data.at_tokens(way)[head] for head in heads]) for way in WAYS}
+    most = {way: float(np.abs(each).max()) or 1.0 for way, each in values.items()}
+    found = []
+    for row, (layer, head) in enumerate(heads):
+        for place, token in enumerate(data.changed):
+            told = {"layer": layer, "head": head, "name": head_label(layer, head)}
+            told |= {"row": row, "column": token}
+            for way in WAYS:
+                value = float(values[way][row, place])
+                text = data.clean.tokens[token].name
+                told |= {way: value, f"size_{way}": abs(value) / most[way]}
+                told[f"told_{way}"] = (
+                    f"{told['name']} at “{text}”: {percent(value)} of the difference {DONE[way]}"
+                )
+            found.append(told)
+    return found
+
+
+def _of_all_tokens(data):
+    heads = shown_heads(data)
+    values = np.array([[data.of_heads(what)[head] for what in WHOLE] for head in heads])
+    most = float(np.abs(values).max()) or 1.0
+    return [
+        {
+            "layer": layer,
+            "head": head,
+            "name": head_label(layer, head),
+            "row": row,
+            "column": column,
+            "put_in": name,
+            "value": float(values[row, column]),
+            "size": abs(float(values[row, column])) / most,
+            "told": f"{head_label(layer, head)}: {percent(float(values[row, column]))} of the "
+            f"difference {said}",
+        }
+        for row, (layer, head) in enumerate(heads)
+        for column, (name, said) in enumerate(WHOLE.values())
+    ]
+
+
+def seen(data: PairData, **state: str) -> str:
+    """Which head does most, and where."""
+    way = choices.values(controls(data), state)["way"]
+    values = data.at_tokens(way)
+    said = []
+    for sign, more in ((1, "most"), (-1, "most of the opposite")):
+        layer, head, place = np.unravel_index(int((sign * values).argmax()), values.shape)
+        value = float(values[layer, head, place])
+        if sign * value > 0:
+            token = data.clean.tokens[data.start + int(place)].name
+            said.append(
+                f"{head_label(layer, head)} does {more}, at “{token}”: {percent(value)} of the "
+                f"difference {DONE[way]}."
+            )
+    return " ".join(said) or "No head does anything."
+
+
+def alt(data: PairData, panel: int = 0, **state: str) -> str:
+    heads = shown_heads(data)
+    names = ", ".join(head_label(*head) for head in heads[:3])
+    what = "all tokens" if panel else f"{len(data.changed)} tokens"
+    ending = "" if panel else f" {seen(data, **state)}"
+    return f"Map of {len(heads)} heads, {names} on top, and {what}.{ending}"

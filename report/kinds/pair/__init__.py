@@ -1,0 +1,4 @@
+"""Articles about two prompts: which heads, at which tokens, make the difference.
+
+data.py, findings.py, measure.py, question.py
+"""

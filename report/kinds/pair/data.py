@@ -1,0 +1,198 @@
+"""The datasets of an article about two prompts, read lazily."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from report.datasets.damaged import damaged
+from report.datasets.formats.pair import CHANNELS, FILE, HEADS, LEAST, STEP, decode
+from report.datasets.read.model import ModelData
+from report.errors import ReportError
+from report.kinds.passage.data import Token, tokens_of
+from report.kinds.prediction.pieces import Part
+
+
+def opened(paths: Sequence[Path], labels: Sequence[str | None] = ()) -> "PairData":
+    """The data of an article; paths: one folder, as it is about one model."""
+    return PairData(paths[0])
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One of the two."""
+
+    text: str
+    tokens: list[Token]
+    difference: float
+    """Logit of the answer less that of the other."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What a head reads of an earlier part."""
+
+    sender: Part
+    layer: int
+    head: int
+    """Of the receiver."""
+    by: str
+    """ "Q", "K" or "V"."""
+    value: float
+    """Share of the way from the corrupted run to the clean one."""
+
+    @property
+    def receiver(self) -> tuple[int, int]:
+        """(layer, head) of the receiver."""
+        return self.layer, self.head
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """A head whose edges were measured."""
+
+    layer: int
+    head: int
+    matched: bool
+    """Whether it is a random head of a receiver's layer, to compare with."""
+    senders: int
+    """Parts before its layer that write something else in the clean run."""
+    whole: dict[str, float]
+    """ "Q", "K", "V" and "all" -> what comes back if it reads all of the clean run by that."""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """(layer, head)."""
+        return self.layer, self.head
+
+
+class PairData(ModelData):
+    """All datasets under one folder."""
+
+    kind = "pair"
+
+    @property
+    def models(self) -> list["PairData"]:
+        """It alone."""
+        return [self]
+
+    @property
+    def about(self) -> dict:
+        """The manifest's pair."""
+        return self.manifest["pair"]
+
+    @functools.cached_property
+    def clean(self) -> Prompt:
+        """The prompt that the answer goes on from."""
+        return self._prompt("clean")
+
+    @functools.cached_property
+    def corrupted(self) -> Prompt:
+        """The same with something exchanged."""
+        return self._prompt("corrupted")
+
+    def _prompt(self, name):
+        told = self.about[name]
+        return Prompt(told["text"], tokens_of(told["tokens"]), told["difference"])
+
+    @property
+    def start(self) -> int:
+        """The first token that differs, from 0; before it both runs are the same."""
+        return self.about["start"]
+
+    @property
+    def changed(self) -> range:
+        """The tokens from there on."""
+        return range(self.start, len(self.clean.tokens))
+
+    @functools.cached_property
+    def _tables(self):
+        try:
+            return decode(self._read(FILE), self.layers, self.heads, len(self.changed))
+        except ReportError as error:
+            if str(self.path) in str(error):
+                raise
+            raise damaged(f"{self.path / FILE}: {error}") from error
+
+    def at_tokens(self, way: str) -> np.ndarray:
+        """What patching each head at each token alone does, float [layers, heads, changed tokens].
+
+        way: "restored" or "lost"
+        """
+        return self._tables["tokens"][way].reshape(self.layers, self.heads, len(self.changed))
+
+    def of_heads(self, what: str) -> np.ndarray:
+        """What patching or ablating each head at all tokens does, float [layers, heads].
+
+        what: "restored", "lost", "zero" or "mean"
+        raises: ReportError for another
+        """
+        if what not in HEADS:
+            raise ReportError(f"{what!r} was not measured; measured are: {', '.join(HEADS)}.")
+        return self._tables["heads"][what].reshape(self.layers, self.heads)
+
+    @functools.cached_property
+    def receivers(self) -> list[Receiver]:
+        """Heads whose edges were measured, those with the largest effects first; then the random
+        ones. None where paths cannot be told apart, see `about["reason"]`."""
+        table = self._tables["receivers"]
+        return [
+            Receiver(
+                int(table["layer"][row]),
+                int(table["head"][row]),
+                bool(table["matched"][row]),
+                int(table["senders"][row]),
+                {name: float(table[name][row]) for name in CHANNELS},
+            )
+            for row in range(len(table["layer"]))
+        ]
+
+    @functools.cached_property
+    def edges(self) -> list[Edge]:
+        """Into the heads that matter; what is smaller than `LEAST` is left out."""
+        return self._edges(matched=False)
+
+    @functools.cached_property
+    def matched_edges(self) -> list[Edge]:
+        """Into the random heads."""
+        return self._edges(matched=True)
+
+    def _edges(self, matched):
+        table = self._tables["edges"]
+        found = []
+        for row in np.flatnonzero(np.asarray(table["matched"], int) == matched):
+            place = (table[name][row] for name in ("from_layer", "from_head"))
+            layer, head = (None if at < 0 else int(at) for at in place)
+            sender = Part(str(table["from"][row]), layer, head)
+            at = int(table["layer"][row]), int(table["head"][row])
+            found.append(Edge(sender, *at, str(table["by"][row]), float(table["edge"][row])))
+        return found
+
+
+def verify(data: PairData) -> None:
+    """Verify the dataset of a pair, beyond its schema.
+
+    raises: ReportError if prompts are not of as many tokens, or part elsewhere; if a head of one
+        token has not the same at that token and at all; if an edge is smaller than are kept; or if
+        what a receiver reads of all of the clean run is not what patching it does
+    """
+    name = data.path / FILE
+    clean, corrupted = ([token.id for token in one.tokens] for one in (data.clean, data.corrupted))
+    parts = [place for place, (a, b) in enumerate(zip(clean, corrupted, strict=False)) if a != b]
+    if len(clean) != len(corrupted) or parts[:1] != [data.start]:
+        raise damaged(f"{name}: its prompts do not part at token {data.start}")
+    for way in ("restored", "lost"):
+        off = np.abs(data.at_tokens(way)[..., 0] - data.of_heads(way)).max()
+        if len(data.changed) == 1 and off > 2 * STEP:
+            raise damaged(f"{name}: one token is not all of them")
+    for one in data.receivers:
+        off = abs(one.whole["all"] - data.of_heads("restored")[one.layer, one.head])
+        if off > 20 * STEP:
+            raise damaged(
+                f"{name}: L{one.layer}H{one.head} reads {one.whole['all']:.4f} of the clean run, "
+                "and patching it gives another share"
+            )
+    if any(abs(edge.value) < LEAST - STEP for edge in [*data.edges, *data.matched_edges]):
+        raise damaged(f"{name}: an edge is smaller than {LEAST}")

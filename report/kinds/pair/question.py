@@ -1,0 +1,56 @@
+"""An article about two prompts that differ in a word, and what heads make of it."""
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from report.kinds.question import Question
+
+
+class PairSpec(BaseModel):
+    """Two prompts of as many tokens:
+    `{clean: "Paris is in", corrupted: "Rome is in", answer: " France", other: " Italy"}`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    clean: str = Field(min_length=1)
+    """The prompt that `answer` goes on from."""
+    corrupted: str = Field(min_length=1)
+    """The same with something exchanged, of as many tokens."""
+    answer: str = Field(min_length=1)
+    """How the clean prompt goes on, with the space before it. Of several tokens the first
+    counts."""
+    other: str = Field(min_length=1)
+    """Another way to go on, such as that of the corrupted prompt; its logit is subtracted."""
+
+    @model_validator(mode="after")
+    def _differs(self):
+        for one, another in (("clean", "corrupted"), ("answer", "other")):
+            if getattr(self, one) == getattr(self, another):
+                raise ValueError(f"says the same as `{one}` and as `{another}`; change one of them")
+        return self
+
+
+class Keys(BaseModel):
+    """What an article about two prompts may say."""
+
+    pair: PairSpec | None = None
+    """Two prompts that differ in a word; what heads hand on is put from one into the other."""
+
+
+def _require(front):
+    if front.layers not in (None, "all"):
+        raise ValueError("says `layers`; a pair of prompts needs all of them, so leave it out")
+
+
+QUESTION = Question(
+    place=6,
+    called="a pair of prompts",
+    keys=Keys,
+    blamed="pair",
+    implied=True,
+    several=False,
+    whole=True,
+    not_for=("models", "passage", "layers", "heads", "chat"),
+    require=_require,
+    changes={"pair": "the prompts changed", "corpus": "the texts of means changed"},
+    inside={"pair": (PairSpec, "a pair")},
+)
