@@ -15,10 +15,13 @@ from report.figures.parts.signed_map import Cells
 from report.kinds.pair.data import PairData
 from report.text import percent
 
-HEADS = 16
+HEADS = 12
 """Heads that are shown, those that do most."""
 
 COLUMNS = 5
+
+GAP = 18
+"""Pixels between two columns: of the same height, both panels have the same rows."""
 
 WAYS = {"restored": "clean into corrupted", "lost": "corrupted into clean"}
 """Values of the switch -> what is put where."""
@@ -33,6 +36,18 @@ WHOLE = {
 }
 """What replaces a head at all tokens -> what the axis and the tooltip call it."""
 
+WORDS_BELOW = {
+    "labelAngle": -90,
+    "labelAlign": "right",
+    "labelBaseline": "middle",
+    "labelLimit": 110,
+    "labelOverlap": "greedy",
+    "domain": False,
+    "ticks": False,
+    "minExtent": 76,
+}
+"""Options of both horizontal axes: as high on each side, so that rows go on."""
+
 WORDS_LEFT = {"minExtent": 48, "titleX": -52}
 """Options of a vertical axis with names of heads on it."""
 
@@ -43,9 +58,10 @@ def title(data: PairData) -> str:
 
 def caption(data: PairData) -> str:
     return (
-        "A row is a head; a mark is the share of the difference between the prompts that comes "
-        "back, or is lost, when what the head hands on at that token is taken from the other "
-        f"prompt.\nThe {_shown_number(data)} heads that restore most are shown, the first on top. "
+        "A row is a head, a mark the share of the prompts' difference that it carries at a "
+        "token.\nSo much of the difference comes back when what the head hands on in the clean "
+        "prompt is put into the corrupted one, or is lost when it is put the other way round. "
+        f"The {_shown_number(data)} heads that restore most are shown, the first on top. "
         "On the left one token at a time is replaced, from the first that differs; where the two "
         "prompts have other tokens, both are named, the clean one first. On the right all tokens "
         "are: by what they are in the other prompt, by the head's mean over other texts, or by "
@@ -72,7 +88,8 @@ def panels(data: PairData) -> list[str]:
 
 def boxes(data: PairData) -> list[grid.Box]:
     rows = _shown_number(data)
-    widths = [grid.GRID_WIDTH * span // COLUMNS for span in (3, 2)]
+    column = (grid.GRID_WIDTH - (COLUMNS - 1) * GAP) / COLUMNS
+    widths = [round(span * column + (span - 1) * GAP) for span in (3, 2)]
     aspects = [width / (170 + 22 * rows) for width in widths]
     phone = [grid.PHONE_WIDTH / (150 + 20 * rows)] * 2
     return [grid.Box(*each) for each in zip(aspects, phone, widths, (3, 2), strict=True)]
@@ -121,14 +138,7 @@ def _token_axis(data):
     axis = altair.Axis(
         title="token (index from 0)",
         labelExpr=f"{json.dumps(texts)}[datum.value]",
-        labelAngle=-90,
-        labelAlign="right",
-        labelBaseline="middle",
-        labelLimit=110,
-        labelOverlap="greedy",
-        domain=False,
-        ticks=False,
-        titlePadding=14,
+        **WORDS_BELOW,
     )
     return altair.X("column:O", axis=axis)
 
@@ -136,8 +146,13 @@ def _token_axis(data):
 def _token_text(data, token):
     """The token, or both where the prompts differ, and its index."""
     clean, corrupted = (one.tokens[token] for one in (data.clean, data.corrupted))
-    text = clean.name if clean.id == corrupted.id else f"{clean.name} / {corrupted.name}"
+    text = _word(clean)
+    text += "" if clean.id == corrupted.id else f" / {_word(corrupted)}"
     return f"{text}\u200e\u00a0\u00a0{token}"
+
+
+def _word(token):
+    return token.name.strip() or token.name
 
 
 def _whole_axis():
@@ -145,12 +160,7 @@ def _whole_axis():
     axis = altair.Axis(
         title="put in its place at all tokens",
         labelExpr=f"{json.dumps(names)}[datum.value]",
-        labelAngle=-90,
-        labelAlign="right",
-        labelBaseline="middle",
-        domain=False,
-        ticks=False,
-        titlePadding=14,
+        **WORDS_BELOW,
     )
     return altair.X("column:O", axis=axis)
 
@@ -189,7 +199,7 @@ def _of_tokens(data):
             told |= {"row": row, "column": token}
             for way in WAYS:
                 value = float(values[way][row, place])
-                text = data.clean.tokens[token].name
+                text = _word(data.clean.tokens[token])
                 told |= {way: value, f"size_{way}": abs(value) / most[way]}
                 told[f"told_{way}"] = (
                     f"{told['name']} at “{text}”: {percent(value)} of the difference {DONE[way]}"
@@ -225,21 +235,23 @@ def seen(data: PairData, **state: str) -> str:
     way = choices.values(controls(data), state)["way"]
     values = data.at_tokens(way)
     said = []
-    for sign, more in ((1, "most"), (-1, "most of the opposite")):
+    for sign, does in ((1, "carries most"), (-1, "does most against it")):
         layer, head, place = np.unravel_index(int((sign * values).argmax()), values.shape)
         value = float(values[layer, head, place])
         if sign * value > 0:
-            token = data.clean.tokens[data.start + int(place)].name
-            said.append(
-                f"{head_label(layer, head)} does {more}, at “{token}”: {percent(value)} of the "
-                f"difference {DONE[way]}."
-            )
-    return " ".join(said) or "No head does anything."
+            token = _word(data.clean.tokens[data.start + int(place)])
+            said.append(f"{head_label(layer, head)} {does}, {percent(value)}, at “{token}”.")
+    return " ".join(said) or "No head carries anything."
 
 
 def alt(data: PairData, panel: int = 0, **state: str) -> str:
     heads = shown_heads(data)
     names = ", ".join(head_label(*head) for head in heads[:3])
-    what = "all tokens" if panel else f"{len(data.changed)} tokens"
-    ending = "" if panel else f" {seen(data, **state)}"
-    return f"Map of {len(heads)} heads, {names} on top, and {what}.{ending}"
+    if not panel:
+        what = f"{len(data.changed)} tokens"
+        return f"Map of {len(heads)} heads, {names} on top, and {what}. {seen(data, **state)}"
+    way = choices.values(controls(data), state)["way"]
+    shares = ", ".join(
+        f"{head_label(*head)} {percent(float(data.of_heads(way)[head]))}" for head in heads[:3]
+    )
+    return f"Map of {len(heads)} heads, replaced at all tokens. Put {WAYS[way]}: {shares}."

@@ -93,7 +93,11 @@ NO_NAMES = {
     ("My Study",): "cannot name an article: it is a part of its address",
     ("../../etc",): "Try 'etc'.",
     ("a" * 65,): "at most 64",
-    ("other", "--kind", "poem"): "there are: atlas, conditions, passage, prediction, sweep, table.",
+    (
+        "other",
+        "--kind",
+        "poem",
+    ): "there are: atlas, conditions, pair, passage, prediction, sweep, table.",
 }
 
 

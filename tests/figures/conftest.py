@@ -3,7 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests import made_answers, tabs
+from tests import made_answers, made_pair, tabs
 from tests.figures import (
     hand_atlas,
     hand_conditions,
@@ -76,6 +76,13 @@ def atlas(tmp_path_factory):
     return hand_atlas.composed(tmp_path_factory.mktemp("atlas") / "datasets" / "hand")
 
 
+@pytest.fixture(scope="session")
+def pair(tmp_path_factory):
+    """A pair of prompts, of an embedded model."""
+    folder = tmp_path_factory.mktemp("pair") / "datasets" / "hand" / "ab9876543210"
+    return made_pair.study(folder)
+
+
 @pytest.fixture
 def drawn_of(figure, request):
     """What a figure is drawn of."""
@@ -105,6 +112,7 @@ def _address_of(of, names):
     models_address,
     answers_address,
     atlas_address,
+    pair_address,
 ) = (_address_of(*page) for page in live_page.PAGES.values())
 
 DESK = {"viewport": {"width": 1280, "height": 900}}

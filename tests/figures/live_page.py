@@ -88,6 +88,9 @@ OF_SWEEPS = ("repeated_loss", "habits_in_training", "heads_at_step", "habits_by_
 OF_ATLASES = ("composition", "heads_by_two", "head_distances", "head_tokens", "head_examples")
 """Figures of an atlas of heads."""
 
+OF_PAIRS = ("patched_heads", "paths")
+"""Figures of a pair of prompts."""
+
 OF_ANSWERS = ("answers_by_length", "answers_by_attention")
 """Figures of the answers of one model."""
 
@@ -112,6 +115,7 @@ PAGES = {
     "models_address": ("models", ("attention_map", *OF_MODELS)),
     "answers_address": ("answers", OF_ANSWERS),
     "atlas_address": ("atlas", OF_ATLASES),
+    "pair_address": ("pair", OF_PAIRS),
 }
 """Address of a page, a fixture -> the fixture of what its figures are drawn of, their names."""
 

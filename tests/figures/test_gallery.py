@@ -18,6 +18,7 @@ from tests.figures.live_page import (
     OF_ATLASES,
     OF_CONDITIONS,
     OF_MODELS,
+    OF_PAIRS,
     OF_PREDICTIONS,
     OF_SWEEPS,
     OF_TABLES,
@@ -38,7 +39,7 @@ def shown(data, names, **context):
 
 
 @pytest.fixture(scope="module")
-def pages(data, models, conditions, table, sweep, answers, prediction, atlas):
+def pages(data, models, conditions, table, sweep, answers, prediction, atlas, pair):
     """Pages of every kind, on which the lines of the gallery place all figures."""
     find = SimpleNamespace(answers=[answers])
     return [
@@ -51,6 +52,7 @@ def pages(data, models, conditions, table, sweep, answers, prediction, atlas):
             (sweep, OF_SWEEPS, {}),
             (prediction, OF_PREDICTIONS, {}),
             (atlas, OF_ATLASES, {}),
+            (pair, OF_PAIRS, {}),
             (conditions, OF_ANSWERS, {"find": find}),
         )
     ]

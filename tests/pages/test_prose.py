@@ -12,7 +12,7 @@ from report.pages.prose import check_prose, check_state
 from report.study.study import read_studies, read_study
 from tests.commands import ROOT
 from tests.figures import hand_conditions, hand_made, hand_sweep, hand_table
-from tests.figures.live_page import OF_ATLASES, OF_PREDICTIONS
+from tests.figures.live_page import OF_ATLASES, OF_PAIRS, OF_PREDICTIONS
 
 ABOUT = "title: T\ndate: 2026-01-02\nauthor: A\nsummary: S\n"
 KINDS = {
@@ -196,7 +196,7 @@ def test_nothing_is_said_of_models_whose_size_is_not_known(tmp_path):
     check_prose(article(tmp_path, "passage", placed("attention_map", layer=10**6)))
 
 
-ASKED_OF_DATA = {"classes_by_layer", *OF_ATLASES, *OF_PREDICTIONS}
+ASKED_OF_DATA = {"classes_by_layer", *OF_ATLASES, *OF_PAIRS, *OF_PREDICTIONS}
 """Figures that look names up by what was measured before they say what they control."""
 
 

@@ -14,6 +14,7 @@ conditions.py       all files of an article that compares conditions
 prediction.py       what a model predicts for a text, and the direct effects of its parts;
                     prediction_lens.py its logit lens, prediction_head.py one head
 generated.py        means over generated sentences
+pair.py             what heads do between two prompts, and what they read of earlier parts
 answers.py          answers to questions under conditions
 composition.py      how much every head reads of every head below
 sweep.py            the habits of all heads of a model

@@ -94,8 +94,8 @@ class PairData(ModelData):
         return self._prompt("corrupted")
 
     def _prompt(self, name):
-        told = self.about[name]
-        return Prompt(told["text"], tokens_of(told["tokens"]), told["difference"])
+        about = self.about[name]
+        return Prompt(about["text"], tokens_of(about["tokens"]), about["difference"])
 
     @property
     def start(self) -> int:
@@ -161,14 +161,14 @@ class PairData(ModelData):
 
     def _edges(self, matched):
         table = self._tables["edges"]
-        found = []
+        edges = []
         for row in np.flatnonzero(np.asarray(table["matched"], int) == matched):
             place = (table[name][row] for name in ("from_layer", "from_head"))
             layer, head = (None if at < 0 else int(at) for at in place)
             sender = Part(str(table["from"][row]), layer, head)
             at = int(table["layer"][row]), int(table["head"][row])
-            found.append(Edge(sender, *at, str(table["by"][row]), float(table["edge"][row])))
-        return found
+            edges.append(Edge(sender, *at, str(table["by"][row]), float(table["edge"][row])))
+        return edges
 
 
 def verify(data: PairData) -> None:
@@ -179,7 +179,9 @@ def verify(data: PairData) -> None:
         what a receiver reads of all of the clean run is not what patching it does
     """
     name = data.path / FILE
-    clean, corrupted = ([token.id for token in one.tokens] for one in (data.clean, data.corrupted))
+    clean, corrupted = (
+        [token.id for token in each.tokens] for each in (data.clean, data.corrupted)
+    )
     parts = [place for place, (a, b) in enumerate(zip(clean, corrupted, strict=False)) if a != b]
     if len(clean) != len(corrupted) or parts[:1] != [data.start]:
         raise damaged(f"{name}: its prompts do not part at token {data.start}")
@@ -187,12 +189,12 @@ def verify(data: PairData) -> None:
         off = np.abs(data.at_tokens(way)[..., 0] - data.of_heads(way)).max()
         if len(data.changed) == 1 and off > 2 * STEP:
             raise damaged(f"{name}: one token is not all of them")
-    for one in data.receivers:
-        off = abs(one.whole["all"] - data.of_heads("restored")[one.layer, one.head])
+    for each in data.receivers:
+        off = abs(each.whole["all"] - data.of_heads("restored")[each.layer, each.head])
         if off > 20 * STEP:
             raise damaged(
-                f"{name}: L{one.layer}H{one.head} reads {one.whole['all']:.4f} of the clean run, "
-                "and patching it gives another share"
+                f"{name}: L{each.layer}H{each.head} reads {each.whole['all']:.4f} of the clean "
+                "run, and patching it gives another share"
             )
     if any(abs(edge.value) < LEAST - STEP for edge in [*data.edges, *data.matched_edges]):
         raise damaged(f"{name}: an edge is smaller than {LEAST}")

@@ -55,19 +55,19 @@ class Findings:
 
         raises: StopIteration if nothing was
         """
-        return next(one for one in self.data.receivers if one.place == (at.layer, at.head))
+        return next(each for each in self.data.receivers if each.place == (at.layer, at.head))
 
     def into(self, at: Head, by: str | None = None) -> list[Edge]:
         """Edges into a head, the largest first; by: "Q", "K" or "V", None: all."""
-        found = [edge for edge in self.data.edges if edge.receiver == (at.layer, at.head)]
-        found = [edge for edge in found if by in (None, edge.by)]
-        return sorted(found, key=lambda edge: -abs(edge.value))
+        edges = [edge for edge in self.data.edges if edge.receiver == (at.layer, at.head)]
+        edges = [edge for edge in edges if by in (None, edge.by)]
+        return sorted(edges, key=lambda edge: -abs(edge.value))
 
     def edge(self, sender: Head, at: Head, by: str) -> float:
         """The edge from a head into another; 0 if it is too small to be kept."""
         place = sender.layer, sender.head
-        told = (e.value for e in self.into(at, by) if (e.sender.layer, e.sender.head) == place)
-        return next(told, 0.0)
+        values = (e.value for e in self.into(at, by) if (e.sender.layer, e.sender.head) == place)
+        return next(values, 0.0)
 
     @property
     def floor(self) -> float:
@@ -78,13 +78,13 @@ class Findings:
     def between(self) -> list[Edge]:
         """Edges from head to head, of those whose edges were measured, above the floor; the largest
         first."""
-        shown = {one.place for one in self.data.receivers if not one.matched}
-        found = [
+        receivers = {each.place for each in self.data.receivers if not each.matched}
+        edges = [
             edge
             for edge in self.data.edges
-            if abs(edge.value) > self.floor and (edge.sender.layer, edge.sender.head) in shown
+            if abs(edge.value) > self.floor and (edge.sender.layer, edge.sender.head) in receivers
         ]
-        return sorted(found, key=lambda edge: -abs(edge.value))
+        return sorted(edges, key=lambda edge: -abs(edge.value))
 
 
 NAMES = {"data": PairData, "find": Findings}

@@ -68,14 +68,14 @@ class Measured:
 
 def inputs(wanted: FrontMatter) -> Inputs:
     """The prompts."""
-    said = wanted.pair.model_dump()
-    return Inputs(**said, corpus=tuple(text.text for text in corpus()[:MEANS_OF]))
+    prompts = wanted.pair.model_dump()
+    return Inputs(**prompts, corpus=tuple(text.text for text in corpus()[:MEANS_OF]))
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on."""
-    said = [inputs.clean, inputs.corrupted, inputs.answer, inputs.other]
-    return {"pair": hashed(said), "corpus": hashed(list(inputs.corpus))}
+    prompts = [inputs.clean, inputs.corrupted, inputs.answer, inputs.other]
+    return {"pair": hashed(prompts), "corpus": hashed(list(inputs.corpus))}
 
 
 def words(inputs: Inputs) -> list[str]:
@@ -114,23 +114,23 @@ def measure(
     from report.models.load.memory import enough_memory
 
     texts = tokenized(loaded, inputs)
-    asked = _asked(loaded, inputs)
+    question = _question(loaded, inputs)
     layers, heads = loaded.measured_layers, loaded.structure[0].heads
     done, total = numbers(1), 3 * layers + 2 * RECEIVERS
     step = lambda *_: progress("Measuring", next(done), total)  # noqa: E731
     progress("Measuring", 0, total)
     with enough_memory("measuring two prompts"):
         self_check.checked(loaded)
-        of = pair(loaded, *(text.token_ids for text in texts), asked)
+        of = pair(loaded, *(text.token_ids for text in texts), question)
         _announce(loaded, of, layers * heads, announce)
-        found = patched(of, step)
+        shares = patched(of, step)
         ablated, about = _ablated(loaded, of, inputs.corpus, step)
-        receivers, reason = receivers_of(found.all_restored), ""
+        receivers, reason = receivers_of(shares.all_restored), ""
         try:
             into, matched = _paths(of, receivers, (layers, heads), step)
         except ReportError as error:
             into, matched, reason = [], [], str(error)
-    return Measured(of.start, found, ablated, into, matched), {
+    return Measured(of.start, shares, ablated, into, matched), {
         "token_ids_sha256": hashed([text.token_ids for text in texts]),
         "pair": {
             name: {
@@ -150,7 +150,7 @@ def measure(
     }
 
 
-def _asked(loaded, inputs) -> Asked:
+def _question(loaded, inputs) -> Asked:
     """What is asked at the last token; ReportError if it is not the same after both prompts."""
     each = [
         asked_of(loaded, Prompt(text, inputs.answer, inputs.other))
@@ -169,11 +169,11 @@ def _ablated(loaded, of: Pair, texts, step):
     from report.effects.ablation import ablation
 
     replaced, about = replacements(loaded, texts)
-    ids, found = of.clean.token_ids, {}
+    ids, lost = of.clean.token_ids, {}
     for number, each in enumerate(replaced):
-        told = step if number else None  # layers are counted once for both
-        found[each.kind] = ablation(loaded, ids, [of.asked], each, progress=told).drop[0] / of.gap
-    return found, about
+        count = step if number else None  # layers are counted once for both
+        lost[each.kind] = ablation(loaded, ids, [of.asked], each, progress=count).drop[0] / of.gap
+    return lost, about
 
 
 def receivers_of(restored: np.ndarray) -> list[tuple[int, int]]:
@@ -182,7 +182,10 @@ def receivers_of(restored: np.ndarray) -> list[tuple[int, int]]:
     restored: [layers, heads]
     """
     order = np.argsort(-np.abs(restored), axis=None, kind="stable")[:RECEIVERS]
-    return [tuple(map(int, place)) for place in zip(*np.unravel_index(order, restored.shape))]
+    return [
+        tuple(map(int, place))
+        for place in zip(*np.unravel_index(order, restored.shape), strict=True)
+    ]
 
 
 def matched_with(receivers: Sequence[tuple[int, int]], heads: int) -> list[tuple[int, int]]:
@@ -190,13 +193,13 @@ def matched_with(receivers: Sequence[tuple[int, int]], heads: int) -> list[tuple
 
     heads: of a layer
     """
-    rng, found = np.random.default_rng(SEED), []
+    rng, matched = np.random.default_rng(SEED), []
     for layer in sorted({layer for layer, _ in receivers}):
         number = sum(at == layer for at, _ in receivers)
         free = [head for head in range(heads) if (layer, head) not in receivers]
         drawn = rng.permutation(free)[:number].tolist()
-        found += [(layer, int(head)) for head in sorted(drawn)]
-    return found
+        matched += [(layer, int(head)) for head in sorted(drawn)]
+    return matched
 
 
 def _paths(of, receivers, shape, step):
@@ -204,10 +207,8 @@ def _paths(of, receivers, shape, step):
     from report.effects.paths import into
 
     matched = matched_with(receivers, shape[1])
-    found = into(of, [*receivers, *matched], step)
-    drawn = [one for one in found if (one.layer, one.head) in receivers]
-    drawn.sort(key=lambda one: receivers.index((one.layer, one.head)))
-    return drawn, [one for one in found if (one.layer, one.head) in matched]
+    each = {(head.layer, head.head): head for head in into(of, [*receivers, *matched], step)}
+    return [each[place] for place in receivers], [each[place] for place in matched]
 
 
 def _announce(loaded, of: Pair, heads, announce):
@@ -226,6 +227,6 @@ def write(files: Folder, measured: Measured, progress: Step) -> None:
 
     raises: ReportError if a number is not finite
     """
-    told = measured.start, measured.patched, measured.ablated
-    files.write(FILE, encode(*told, measured.receivers, measured.matched))
+    shares = measured.start, measured.patched, measured.ablated
+    files.write(FILE, encode(*shares, measured.receivers, measured.matched))
     progress(1, 1)

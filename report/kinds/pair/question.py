@@ -23,9 +23,11 @@ class PairSpec(BaseModel):
 
     @model_validator(mode="after")
     def _differs(self):
-        for one, another in (("clean", "corrupted"), ("answer", "other")):
-            if getattr(self, one) == getattr(self, another):
-                raise ValueError(f"says the same as `{one}` and as `{another}`; change one of them")
+        for first, second in (("clean", "corrupted"), ("answer", "other")):
+            if getattr(self, first) == getattr(self, second):
+                raise ValueError(
+                    f"says the same as `{first}` and as `{second}`; change one of them"
+                )
         return self
 
 
