@@ -8,19 +8,18 @@ from report.models.load.load import load_model
 from tests.made_conditions import provenance
 
 INPUTS = kind.Inputs(
-    "The old lamp stood by the window. Ann answered the",
-    "The old window stood by the window. Ann answered the",
-    " lamp",
-    " window",
-    ("The old lamp stood by the window.",),
+    "The lamp on the hill was lit. Nobody saw the lamp on the",
+    "The lamp on the road was lit. Nobody saw the lamp on the",
+    " hill",
+    " road",
+    ("Nobody answered Ann.",),
 )
-"""Texts that the tokenizer of tests/conftest.py knows."""
 
 
-def study(folder, model="falcon-8x8", inputs=INPUTS):
-    """A `PairData` of a model, measured into `folder`."""
-    loaded = load_model(model)
-    measured, facts = kind.measure(loaded, inputs, lambda *_: None, lambda _: None)
+def study(folder):
+    """A `PairData` of an embedded model, measured into `folder`."""
+    loaded = load_model("falcon-8x8")
+    measured, facts = kind.measure(loaded, INPUTS, lambda *_: None, lambda _: None)
     layers, heads = loaded.measured_layers, loaded.structure[0].heads
     about = {"name": loaded.identity["name"], "num_attention_heads": heads}
     manifest = provenance(1, layers, about)

@@ -256,7 +256,8 @@ def _nodes_of(data, at, sent):
     for (kind, layer, head), (x, y) in at.items():
         name = told = _name((kind, layer, head))
         if kind == "head":
-            told = f"{name} restores {percent(float(restored[layer, head]), 1)} by all its paths"
+            share = percent(float(restored[layer, head]), 1)
+            told = f"{name}: {share} of the difference comes back with it"
         place = {"sent": sent, "kind": kind, "layer": layer, "head": head, "x": x, "y": y}
         found.append(place | {"name": name, "told": told})
     return found
@@ -320,7 +321,8 @@ def seen(data: PairData, **state: str) -> str:
         f"{head_label(*first.receiver)}."
     )
     chain = _chain(edges)
-    steps = " to ".join(_name(key) for key in chain)
+    labels = {_key(edge.sender): edge.sender.label for edge in edges}
+    steps = " to ".join(labels.get(key) or _name(key) for key in chain)
     return f"{said} A chain leads from {steps}." if len(chain) > 2 else said
 
 

@@ -105,7 +105,7 @@ def test_every_axis_has_a_title(figure, specs):
                     found.add(channel.get("title") or channel.get("axis", {}).get("title"))
         for name, found in titles.items():
             written = {title for title in found if title}
-            drawn_itself = figure.name == "attention_breakdown"
+            drawn_itself = figure.name in ("attention_breakdown", "paths")
             same = figure.name == "renderings_compared" and name == "y"
             follows = follows_a_switch(spec, name)
             assert written or drawn_itself or same or follows, (name, found)

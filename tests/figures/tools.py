@@ -43,6 +43,8 @@ STATES = {
     "direct_and_ablation": {"sentence": "1", "ablation": "zero"},
     "what_a_head_writes": {"sentence": "0", "chosen": 2},
     "score_origins": {"sentence": "0", "chosen": 3, "rank": 1},
+    "patched_heads": {"way": "lost"},
+    "paths": {"sent": "all"},
     "heads_by_two": {"across": "entropy", "up": "lost"},
     "head_distances": {"layer": 1, "head": 2},
     "head_tokens": {"layer": 1, "head": 2},

@@ -21,11 +21,10 @@ from report.models.text.tokens import encode
 from report.study.study import read_study
 from tests import made_pair
 from tests.commands import report
+from tests.made_pair import INPUTS
 from tests.themed import write_themed
 
-CLEAN = "The lamp on the hill was lit. Nobody saw the lamp on the"
-CORRUPTED = "The lamp on the road was lit. Nobody saw the lamp on the"
-INPUTS = kind.Inputs(CLEAN, CORRUPTED, " hill", " road", ("Nobody answered Ann.",))
+CLEAN, CORRUPTED = INPUTS.clean, INPUTS.corrupted
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def falcon():
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pair") / "ab9876543210"
-    return made_pair.study(folder, inputs=INPUTS)
+    return made_pair.study(folder)
 
 
 def run(model, ids, replaced=None, keep=None):
