@@ -17,6 +17,9 @@ ASPECT, PHONE_ASPECT = 1.6, 1.05
 GROUPS = 5
 """Groups of equally many questions, by what their answers give to what is added."""
 
+EDGE = 8
+"""Pixels between the outermost points and the edges."""
+
 LOOKS = (
     ("circle", "#c9740a", "#f0ab4f"),
     ("triangle-up", "#7d3c05", "#b5682c"),
@@ -38,11 +41,10 @@ def caption(data: ModelAnswers) -> str:
     cell, many = data.attended, len(data.texts)
     about = "" if many % GROUPS == 0 else "about "
     return (
-        f"A small point is a question, a large one a mean over {about}{many // GROUPS}. Before "
-        "each of the "
-        f"{many} questions stands “{cell.label}” of {cell.tokens} tokens. To the right: "
-        "the share of attention that this "
-        "gets where the answer is said, a mean over the tokens before each token of the answer, "
+        f"A small point is a question after {cell.tokens} tokens of “{cell.label}”, a large one "
+        f"the mean of {about}{many // GROUPS}. To the right: the share of attention that these "
+        "tokens get where the answer is said, a mean over the tokens before each token of the "
+        "answer, "
         "over all heads and all layers. Upwards: how much more probable it makes the right "
         f"answer. For the large points, the questions are in {GROUPS} groups of equally many, from "
         "the least attention to the most; "
@@ -58,10 +60,11 @@ def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     points = altair.Chart(altair.NamedData("rows"))
     groups = altair.Chart(altair.NamedData("groups"))
-    x = altair.X("share:Q", title="share of attention on what is added")
-    x = x.scale(zero=False, nice=True).axis(format=".1~%", tickCount=theme.ticks_across())
+    x = altair.X("share:Q", title="share of attention on what is added, all layers")
+    x = x.scale(zero=False, nice=True, padding=EDGE)
+    x = x.axis(format=".1~%", tickCount=theme.ticks_across())
     y = altair.Y("difference:Q", title="difference in log probability (nats)")
-    y = y.axis(tickCount=6, format="+.2~f")
+    y = y.scale(nice=True, padding=EDGE).axis(tickCount=6, format="+.2~f")
     legend = altair.Legend(
         title=None,
         orient="top",
@@ -151,10 +154,9 @@ def seen(data: ModelAnswers, **state: str) -> str:
     found = data.correlation()
     ends = f"{signed(found.low)} to {signed(found.high)}"
     way = "The questions do not tell whether attention to what is added helps"
-    if found.low > 0:
-        way = "Where the model looks more at what is added, it gains more by it, or loses less"
-    elif found.high < 0:
-        way = "Where the model looks more at what is added, it gains less by it, or loses more"
+    if found.low > 0 or found.high < 0:
+        side = "higher" if found.low > 0 else "lower"
+        way = f"Over all questions, points farther right tend to lie {side}"
     return (
         f"{way}. What is added gets {percent(float(share.mean()), 1)} of the attention where "
         "answers are "

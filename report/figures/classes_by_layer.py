@@ -13,7 +13,7 @@ from report.text import number, percent
 
 
 def title(data: TableData) -> str:
-    return "Where the probability goes, layer by layer"
+    return "Where the probability goes: {target}, as {rendering}"
 
 
 def caption(data: TableData) -> str:

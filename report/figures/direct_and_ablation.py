@@ -115,7 +115,7 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
     return theme.frame(
         layered(
             *_zeros(),
-            *([_diagonal(table).encode(**_ends())] if _one_unit(data) else []),
+            *(_diagonal(table) if _one_unit(data) else []),
             points,
             *_names(table, axes),
             marking.ring(table, here, 150, 1.8).encode(**axes),
@@ -151,20 +151,21 @@ def _zeros():
 
 
 def _diagonal(table):
-    """As far as both effects reach."""
-    ends = table.transform_aggregate(
-        left="min(direct)", bottom="min(drop)", right="max(direct)", top="max(drop)"
-    ).transform_calculate(low="max(datum.left, datum.bottom)", high="min(datum.right, datum.top)")
-    return ends.transform_filter("datum.low < datum.high").mark_rule(
-        strokeDash=[5, 4], strokeWidth=1.2, opacity=0.8, aria=False
+    """As far as both effects reach, and its name."""
+    ends = (
+        table.transform_aggregate(
+            left="min(direct)", bottom="min(drop)", right="max(direct)", top="max(drop)"
+        )
+        .transform_calculate(
+            low="max(datum.left, datum.bottom)", high="min(datum.right, datum.top)"
+        )
+        .transform_filter("datum.low < datum.high")
     )
-
-
-def _ends():
-    return {
-        "x": altair.X("low:Q"), "x2": altair.X2("high:Q"),
-        "y": altair.Y("low:Q"), "y2": altair.Y2("high:Q"),
-    }  # fmt: skip
+    line = ends.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.8, aria=False).encode(
+        x=altair.X("low:Q"), x2=altair.X2("high:Q"), y=altair.Y("low:Q"), y2=altair.Y2("high:Q")
+    )
+    name = theme.along(ends, "datum.low", "datum.high", "datum.right", "as much lost as added")
+    return [line, *name]
 
 
 def _names(table, axes):

@@ -26,7 +26,8 @@ def caption(data: SweepData) -> str:
     return (
         "A point is a head; lines and colours follow ranks, not heads. At each layer the heads are "
         "sorted by their value, and a line joins the values of one rank. The highest "
-        "head of a layer has its name beside it. All panels have the same scale."
+        "head of a layer has its name beside it, or its number where there is less room. All "
+        "panels have the same scale."
     )
 
 

@@ -16,7 +16,7 @@ ROWS = "rows/{habit}.json"
 
 
 def title(data: SweepData) -> str:
-    return "How heads come by their habits"
+    return "How heads come by their habits: {habit}"
 
 
 def left_out(data: SweepData) -> str:
@@ -64,7 +64,7 @@ def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
             theme.y_title(choices.chosen("habit", over_models.AXES)),
         ),
         theme.Source(ROWS, "tables", ["rows"], tokens=None),
-        description=f"{title(data)}: a line a head, by training step",
+        description="How heads come by their habits: a line a head, by training step",
         controls=at,
         params=[
             altair.param(name="habit", value=at[0].value),

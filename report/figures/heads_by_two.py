@@ -28,7 +28,7 @@ DIGITS = 5
 
 
 def title(data: AtlasData) -> str:
-    return "Heads by two measures"
+    return "{up} vs {across}"
 
 
 def caption(data: AtlasData) -> str:
@@ -108,7 +108,7 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
             _x_title(choices.chosen("across", _axes(data))),
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
-        description=f"{title(data)}: a scatter plot, a point a head",
+        description="Heads by two measures: a scatter plot, a point a head",
         controls=at,
         params=[
             *(altair.param(name=control.param, value=control.value) for control in at),

@@ -105,7 +105,11 @@ def _guesses(data):
     columns = f"(width > 500 ? {SHOWN} : {ON_PHONE})"
     x = predicted.token_channel(altair.X, "token that is read (text and index)", across=True)
     y = altair.Y("layer:N", sort=altair.SortField("row", order="descending")).axis(
-        title="layer", domain=False, ticks=False, labelOverlap="greedy", **WORD_LEFT
+        title=f"layer{_one_in(data)}",
+        domain=False,
+        ticks=False,
+        labelOverlap="greedy",
+        **WORD_LEFT,
     )
     colour = altair.Color("probability:Q", legend=_legend()).scale(
         domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
@@ -147,19 +151,26 @@ def _guesses(data):
         right.encode(x=x, y=y),
         word.encode(x=x, y=y, text=altair.Text("guess:N")),
         marked.encode(x=x, y=y),
+        _framed(),
     )
+
+
+def _framed():
+    """What a frame in the map says, above it."""
+    style = {"align": "right", "baseline": "bottom", "aria": False}
+    return theme.written("'framed: the right next token'", "width", -64, **style)
 
 
 def _legend():
     return altair.Legend(
-        title="probability of the first guess",
+        title="probability",
         orient="top",
         gradientLength=160,
         gradientThickness=10,
         gradientOpacity=1,
         tickCount=3,
         format=".0%",
-        offset=16,
+        offset=theme.ABOVE,
     )
 
 
@@ -218,8 +229,14 @@ def _drawn(layers: int) -> range:
 
 def _few(data):
     """How many layers the map leaves out, in words; "" if none."""
+    few = _one_in(data)
+    return f", of which{few.removesuffix(')').replace(' (', ' ')} is drawn" if few else ""
+
+
+def _one_in(data):
+    """How many layers have a row, in brackets; "" if all have."""
     every = _drawn(data.layers).step
-    return f", of which one in {every} is drawn" if every > 1 else ""
+    return f" (one in {every})" if every > 1 else ""
 
 
 def _states(layers: int, after: str) -> dict[int, int]:

@@ -75,6 +75,7 @@ def _axes(data):
 
 def _cloud(data, points):
     legend = updates.legend()
+    legend.title = "top target (lines: medians; outline: the middle 80 %)"
     tooltip = [
         altair.Tooltip("label:N", title="current token"),
         altair.Tooltip("head:O", title="head"),

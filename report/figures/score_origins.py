@@ -40,7 +40,8 @@ def caption(data: PredictionData) -> str:
         "raises the score of this token above the mean over all tokens that can be seen. It wrote "
         "into the state of the token (its key) "
         "or of the one that looks (its query); with the norms as they are, both sum to the score. "
-        f"The {SHOWN} largest parts have bars of their own, the others together have one."
+        f"The {SHOWN} largest parts have bars of their own; the others, heads and feed-forward "
+        "layers, together have the last one."
     )
 
 
@@ -137,7 +138,7 @@ def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
         for order, (part, value) in enumerate(shown)
     ]
     if others:
-        both = {"order": len(told), "part": f"{len(others)} others"}
+        both = {"order": len(told), "part": f"{len(others)} other parts"}
         both |= {"value": sum(value for _, value in others), "target": text}
         told.append(both | {"layer": None, "head": None})
     return {"bars": told}

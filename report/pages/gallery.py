@@ -52,7 +52,7 @@ def _place(article, heading, placed):
         article=article.name,
         heading=heading,
         number=placed.number,
-        title=placed.figure.title(placed.data),
+        title=placed.title,
         models=_models(article, placed),
         picture=f"figures/{article.name}/{panel.small}",
         size=panel.small_size,

@@ -32,6 +32,12 @@ class PlacedFigure:
     """The panels of the other models that its switch leads to, where it has one."""
 
     @property
+    def title(self) -> str:
+        """Its heading at that state."""
+        controls = controls_for(self.figure, self.data, self.state)
+        return choices.filled(self.figure.title(self.data), choices.at_state(controls, self.state))
+
+    @property
     def spec(self) -> Spec:
         """The specification of its first panel."""
         return self.panels[0].spec

@@ -94,7 +94,7 @@ def write_embed_pages(study: Study, article: ArticleFigures, site_src: Path) -> 
             policy=policy(),
             figure=placed,
             html=article.alone(placed),
-            title=placed.figure.title(placed.data),
+            title=placed.title,
             study=study.front_matter,
             back=f"../../articles/{study.name}/",
         )
@@ -345,10 +345,7 @@ def _page(study, article, cover, minutes, places):
         lead_size=cover.panels[0].small_size,
         # on the home page, where the links of an article lead nowhere
         answer=re.sub(r"</?a\b[^>]*>", "", next(iter(split_sentences(article.conclusion)), "")),
-        figures={
-            placed.name: (placed.number, placed.figure.title(placed.data))
-            for placed in article.placed
-        },
+        figures={placed.name: (placed.number, placed.title) for placed in article.placed},
         opens=article.opens,
         head=(first["layer"], first["head"]) if {"layer", "head"} <= first.keys() else None,
         places=places,

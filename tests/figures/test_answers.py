@@ -78,9 +78,9 @@ def test_groups_are_parts_of_all_questions_in_order(data):
 
 
 def test_the_sentence_about_attention_says_which_way(tmp_path, data):
-    assert "gains more by it" in by_attention.seen(data)
+    assert "tend to lie higher" in by_attention.seen(data)
     against = made_answers.model(tmp_path / "b", gain=-0.5)
-    assert "gains less by it" in by_attention.seen(against)
+    assert "tend to lie lower" in by_attention.seen(against)
     same = made_answers.model(tmp_path / "c", gain=0)
     assert "do not tell" in by_attention.seen(same)
 

@@ -113,6 +113,8 @@ def test_lists_choose_both_measures(tab):
     set_to(tab, NUMBER, across="entropy", up="lost")
     assert tab.locator(f"#fig-{NUMBER} select[name=across]").input_value() == "entropy"
     assert any("lost without the head" in text for text in tab.evaluate(TITLES))
+    title = tab.locator(f"#fig-{NUMBER} figcaption strong").text_content()
+    assert title == "Lost without the head vs Entropy."
 
 
 TITLES = f"""(async () => {{ const {{ figures }} = await import('/assets/figure/figure.js');

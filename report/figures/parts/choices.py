@@ -129,10 +129,11 @@ def values(controls: Iterable[Control | Switch], state: State) -> State:
 
 
 def filled(text: str, controls: Iterable[Control | Switch]) -> str:
-    """A text with {param} replaced by what a reader sees of that slider."""
+    """A text with {param} replaced by what a reader sees of that slider, or of that switch."""
     for control in controls:
-        if isinstance(control, Control):
-            text = text.replace("{" + control.param + "}", control.shown)
+        slider = isinstance(control, Control)
+        shown = control.shown if slider else control.options[control.value]
+        text = text.replace("{" + control.param + "}", shown)
     return text
 
 

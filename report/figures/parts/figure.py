@@ -58,7 +58,10 @@ class Figure:
     """Its file's name, by which articles place it; the finder gives it."""
 
     title: Callable[[Data], str] | None = None
-    """Heading, adapted to what the model has. Default: the name."""
+    """Heading, adapted to what the model has. Default: the name.
+
+    {param} in it follows that slider or switch.
+    """
 
     caption: Callable[[Data], str] | None = None
     """How to read it, what is left out and why, as plain text. Default: what it shows.

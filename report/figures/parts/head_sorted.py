@@ -75,7 +75,18 @@ def layers(
         "y": _heads(data),
         "y2": "bottom:Q",
     }
-    colour = altair.Color(f"{value}:Q", legend=None).scale(
+    legend = altair.Legend(
+        title=None,
+        orient="top",
+        direction="horizontal",
+        gradientLength=altair.ExprRef("clamp(width * 0.4, 100, 160)"),
+        gradientThickness=10,
+        gradientOpacity=1,
+        tickCount=3,
+        format=".0%" if "%" in number else ".2~f",
+        offset=theme.ABOVE,
+    )
+    colour = altair.Color(f"{value}:Q", legend=legend).scale(
         domain=[0, most], **theme.ramp(theme.SCORE_RAMP)
     )
     cell = shown.mark_rect(aria=False).encode(**edges, color=colour, tooltip=tooltip)
@@ -179,7 +190,7 @@ def _caption(data, measure):
             ", and a line joins the values of one rank from layer to layer; it does not follow one "
             "head"
         )
-    named = "The highest has its name above it."
+    named = "The highest has its name above it, or its number where there is less room."
     if data.layers > rank_lines.MANY:
         named = "At the highest peaks, the highest has its name above it."
     return (

@@ -167,6 +167,25 @@ def written(expression: str, x: float | str, y: float | str, **style: Any) -> al
     return text.encode(**place(x=x, y=y))
 
 
+def along(ends: alt.Chart, low: str, high: str, right: str, text: str) -> list[alt.Chart]:
+    """Layers with the name of a line on which x and y are equal, near its upper end.
+
+    It stands above the line, or below it where that is too near the left edge.
+
+    ends: of one row; low, high: its ends on both axes; right: the largest x; all expressions
+    """
+    at = f"{low} + 0.8 * ({high} - ({low}))"
+    left = f"datum.at - ({low}) < 0.4 * ({right} - ({low}))"
+    named = ends.transform_calculate(at=at).transform_calculate(left=left)
+    style = {
+        "align": alt.ExprRef("datum.left ? 'left' : 'right'"),
+        "baseline": alt.ExprRef("datum.left ? 'top' : 'bottom'"),
+        "dx": alt.ExprRef("datum.left ? 8 : -8"),
+    }
+    place = {"x": alt.X("at:Q"), "y": alt.Y("at:Q")}
+    return [mark.encode(**place) for mark in halo(named.mark_text, text=text, **style)]
+
+
 def halo(mark: Callable[..., alt.Chart], **style: Any) -> list[alt.Chart]:
     """Two layers of text: the first is a ground of paper, so that marks do not hide the second.
 

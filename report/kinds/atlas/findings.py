@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from report.errors import ReportError
-from report.figures.parts.heads import Head, HeadFindings, largest
+from report.figures.parts.heads import Head, HeadFindings
 from report.kinds.atlas.data import AtlasData, AtlasModels
 
 
@@ -24,9 +24,7 @@ class Findings(HeadFindings):
 
     def sorted(self, measure: str) -> list[Head]:
         """All heads, the highest value first."""
-        values = self.values(measure)
-        heads = [Head(layer, head, float(v)) for (layer, head), v in np.ndenumerate(values)]
-        return sorted(heads, key=lambda head: -np.nan_to_num(head.value, nan=-np.inf))
+        return _sorted(self.values(measure))
 
     def rank(self, measure: str, at: Head) -> int:
         """The place of a head among all heads, 1 for the highest value."""
@@ -51,9 +49,9 @@ class Findings(HeadFindings):
         """The largest value of some heads."""
         return max(self.value(measure, head) for head in heads)
 
-    def falls_most(self, measure: str) -> Head:
-        """The `Head` whose value falls most on the control, with that fall."""
-        return largest(self.values(measure) - self.values(measure, "control"))
+    def falls_most(self, measure: str, number: int) -> list[Head]:
+        """So many heads whose values fall most on the control, each with its fall."""
+        return _sorted(self.values(measure) - self.values(measure, "control"))[:number]
 
     def share_at(self, at: Head, distance: int) -> float:
         """The share of its attention that a head gives so many tokens away, 0 to 1, where the bins
@@ -112,13 +110,8 @@ class Findings(HeadFindings):
         return float(np.corrcoef([ranks(values) for values in pairs])[0, 1])
 
 
-def _sorted(scores):
-    heads = [Head(layer, head, float(value)) for (layer, head), value in np.ndenumerate(scores)]
-    return sorted((each for each in heads if each.value >= 0), key=lambda head: -head.value)
-
-
-def ranks(values: np.ndarray) -> np.ndarray:
-    """The rank of each value, 1 for the smallest; ties have their mean rank."""
+from report.errors import ReportError
+from report.figures.parts.heads import Head, HeadFindings
     _, place, number = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(number) - (number - 1) / 2)[place]
 

@@ -151,11 +151,10 @@ export class Chart {
     return this.report?.model ?? this.figure.addressed;
   }
 
-  // A title that names the values of sliders follows them.
+  // A title that names the values of controls follows them.
   entitle() {
     const { title } = this.report;
-    const value = (whole, name) => this.figure.shownValue(name) ?? whole;
-    if (title) this.title.textContent = title.replace(/{(\w+)}/g, value);
+    if (title) this.title.textContent = this.figure.filled(title);
     const name = this.title?.textContent || this.figure.name || "Chart";
     if (this.help) this.canvasBox.setAttribute("aria-label", `${name}; ${this.help}`);
   }

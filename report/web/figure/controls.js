@@ -28,9 +28,11 @@ export function offers(input, value) {
   return [...(input.options ?? [input])].some((each) => each.value === String(value));
 }
 
-// What a reader reads of the choice of a switch.
-export const wordsOf = (input) =>
-  (input.selectedOptions?.[0] ?? input.parentElement).textContent.trim();
+// What a reader reads of the value of a slider, or of the choice of a switch.
+export function wordsOf(input) {
+  if (input.type === "range") return shownValue(input);
+  return (input.selectedOptions?.[0] ?? input.parentElement).textContent.trim();
+}
 
 // What inputs say, {param: value}: sliders, and what is chosen of switches.
 export function stateOf(inputs) {
@@ -39,7 +41,7 @@ export function stateOf(inputs) {
 }
 
 // What a reader reads of a slider's value. It may have a name.
-export function shownValue({ value, min, dataset }) {
+function shownValue({ value, min, dataset }) {
   if (dataset.labels) return JSON.parse(dataset.labels)[value - min];
   return String(value);
 }

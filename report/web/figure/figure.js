@@ -7,8 +7,8 @@ import * as address from "../reader/address.js";
 import { pinsInAddress } from "../reader/marks.js";
 import { Chart, markHead } from "./chart.js";
 import {
-  moved, offers, openOnPhone, opening, param, shownValue, showValue, stateOf, wasChosen, watchInputs,
-  watchPointing, watchSettling,
+  isChosen, moved, offers, openOnPhone, opening, param, showValue, stateOf, wasChosen, watchInputs,
+  watchPointing, watchSettling, wordsOf,
 } from "./controls.js";
 import { Finder } from "./find.js";
 import { Reading } from "./texts.js";
@@ -29,7 +29,7 @@ export class Figure {
     this.link = element.querySelector("input[data-link]");
     this.live = element.querySelector(".live-figure__live");
     this.controls = element.querySelector(".live-figure__controls");
-    this.name = element.querySelector("figcaption strong")?.textContent.replace(/\.$/, "");
+    this.caption = element.querySelector("figcaption strong");
     const dataLinks = element.querySelectorAll("a[data-link-data]");
     this.charts = [...element.querySelectorAll("[data-spec]")].map(
       (box, number) => new Chart(this, box, dataLinks[number]),
@@ -183,10 +183,15 @@ export class Figure {
     return layer === undefined || head === undefined ? null : { layer, head, model: this.model };
   }
 
-  // What a reader reads of a slider's value, undefined if there is no such slider.
-  shownValue(name) {
-    const input = this.inputs.find((each) => each.type === "range" && param(each) === name);
-    return input && shownValue(input);
+  // What its caption calls it.
+  get name() {
+    return this.caption?.textContent.replace(/\.$/, "");
+  }
+
+  // A title in which {names} of controls are what a reader reads of them.
+  filled(title) {
+    const input = (name) => this.inputs.find((each) => isChosen(each) && param(each) === name);
+    return title.replace(/{(\w+)}/g, (whole, name) => (input(name) ? wordsOf(input(name)) : whole));
   }
 
   // Called when the figure is needed: draws it, over its still picture. Its sliders can be moved
@@ -208,6 +213,8 @@ export class Figure {
       if (!this.charts.every((chart) => chart.view)) return;
       this.succeed();
       this.shows = state;
+      const title = this.caption?.dataset.title;
+      if (title) this.caption.textContent = `${this.filled(title)}.`;
       this.tellPin();
       tellSeen(this, state);
       this.reading?.show(state);

@@ -60,11 +60,11 @@ def test_still_pictures_have_about_the_width_that_panels_have_on_a_page(name, co
         assert spec["width"] == pytest.approx(930 * box.span / columns, abs=1)
 
 
-def test_titles_follow_sliders_as_a_reader_sees_them():
+def test_titles_follow_controls_as_a_reader_sees_them():
     sliders = [choices.Control("layer", "Layer", 0, 5, 2), choices.Control("x", "", 0, 9, 4)]
     switch = choices.Switch("head", "", {"a": "b"}, "a")
     text = "m{x}y {layer} {head} {other} {x"
-    assert choices.filled(text, [*sliders, switch]) == "m4y 2 {head} {other} {x"
+    assert choices.filled(text, [*sliders, switch]) == "m4y 2 b {other} {x"
 
 
 @pytest.fixture
