@@ -164,8 +164,7 @@ def _diagonal(table):
     line = ends.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.8, aria=False).encode(
         x=altair.X("low:Q"), x2=altair.X2("high:Q"), y=altair.Y("low:Q"), y2=altair.Y2("high:Q")
     )
-    name = theme.along(ends, "datum.low", "datum.high", "datum.right", "as much lost as added")
-    return [line, *name]
+    return [line, *theme.along(ends, "datum.low", "datum.high", "as much lost as added")]
 
 
 def _names(table, axes):

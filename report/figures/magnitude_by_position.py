@@ -75,7 +75,7 @@ def _axes(data):
 
 def _cloud(data, points):
     legend = updates.legend()
-    legend.title = "top target (lines: medians; outline: the middle 80 %)"
+    legend.title, legend.titleLimit = "top target (line: median, outline: middle 80 %)", 0
     tooltip = [
         altair.Tooltip("label:N", title="current token"),
         altair.Tooltip("head:O", title="head"),

@@ -167,23 +167,14 @@ def written(expression: str, x: float | str, y: float | str, **style: Any) -> al
     return text.encode(**place(x=x, y=y))
 
 
-def along(ends: alt.Chart, low: str, high: str, right: str, text: str) -> list[alt.Chart]:
-    """Layers with the name of a line on which x and y are equal, near its upper end.
+def along(ends: alt.Chart, low: str, high: str, text: str) -> list[alt.Chart]:
+    """Layers with the name of a line on which x and y are equal, below it and to its right.
 
-    It stands above the line, or below it where that is too near the left edge.
-
-    ends: of one row; low, high: its ends on both axes; right: the largest x; all expressions
+    ends: of one row; low, high: its ends on both axes, expressions
     """
-    at = f"{low} + 0.8 * ({high} - ({low}))"
-    left = f"datum.at - ({low}) < 0.4 * ({right} - ({low}))"
-    named = ends.transform_calculate(at=at).transform_calculate(left=left)
-    style = {
-        "align": alt.ExprRef("datum.left ? 'left' : 'right'"),
-        "baseline": alt.ExprRef("datum.left ? 'top' : 'bottom'"),
-        "dx": alt.ExprRef("datum.left ? 8 : -8"),
-    }
-    place = {"x": alt.X("at:Q"), "y": alt.Y("at:Q")}
-    return [mark.encode(**place) for mark in halo(named.mark_text, text=text, **style)]
+    named = ends.transform_calculate(at=f"0.55 * {low} + 0.45 * {high}")
+    marks = halo(named.mark_text, text=text, align="left", baseline="top", dx=8)
+    return [mark.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")) for mark in marks]
 
 
 def halo(mark: Callable[..., alt.Chart], **style: Any) -> list[alt.Chart]:
