@@ -80,11 +80,11 @@ class Findings(HeadFindings):
         by: "q", "k" or "v", for its queries, keys or values
         raises: ReportError where that was not measured
         """
-        return _sorted(self._composition(by)[reader.layer, reader.head])
+        return _known(self._composition(by)[reader.layer, reader.head])
 
     def readers(self, by: str, writer: Head) -> list[Head]:
         """The heads in higher layers, each with how much it reads of a head, the most first."""
-        return _sorted(self._composition(by)[:, :, writer.layer, writer.head])
+        return _known(self._composition(by)[:, :, writer.layer, writer.head])
 
     @property
     def chance(self) -> float:
@@ -110,8 +110,17 @@ class Findings(HeadFindings):
         return float(np.corrcoef([ranks(values) for values in pairs])[0, 1])
 
 
-from report.errors import ReportError
-from report.figures.parts.heads import Head, HeadFindings
+def _sorted(values):
+    heads = [Head(layer, head, float(v)) for (layer, head), v in np.ndenumerate(values)]
+    return sorted(heads, key=lambda head: -np.nan_to_num(head.value, nan=-np.inf))
+
+
+def _known(values):
+    return [head for head in _sorted(values) if not np.isnan(head.value)]
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    """The rank of each value, 1 for the smallest; ties have their mean rank."""
     _, place, number = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(number) - (number - 1) / 2)[place]
 
