@@ -4,6 +4,7 @@ factors.py           what scores are made of; decomposition.py splits them into 
 block.py, visible.py a part of an attention map, and which targets can be seen
 targets.py           the largest targets of every token
 updates.py           what a head adds to the hidden state
+difference.py        how far two models are apart at a head
 rows.py              rows of attention as measures of heads read them, and their sums over a text
 head_statistics.py, tally.py    sums that can be merged, over texts or prompts
 effect_rows.py       effects text by text, which can be merged
