@@ -1,4 +1,5 @@
-"""The command line of training: `python -m training train`, then `python -m training accept`."""
+"""The command line of training: `python -m training train`, then `python -m training accept`; and
+`quantise`, which rounds a model that there is."""
 
 import shlex
 from pathlib import Path
@@ -97,6 +98,26 @@ def accept(
         write_acceptance(model, result)
         terminal.say(f"Written: {as_typed(write_card(model))} and acceptance.json.")
     require_accepted(result)
+
+
+@app.command()
+def quantise(
+    model: Annotated[str, typer.Argument(help="A GGUF file, or a model that comes in one.")],
+    output: Annotated[Path, typer.Argument(help="Folder for the files.")],
+    formats: Annotated[
+        list[str], typer.Argument(help="Formats of llama.cpp, such as Q8_0 Q4_0.", metavar="FORMAT")
+    ],
+):
+    """Write a model in other block formats, one file each, to compare with the file it is from."""
+    with measuring_packages():
+        from report.models.find.names import find
+        from training.quantise import quantise
+
+    source = find(model)
+    if source.file is None:
+        raise UsageError(f"{model!r} is no GGUF file; name one, or a model that comes in one")
+    for name in formats:
+        terminal.say(f"Written: {as_typed(quantise(source, name, output))}")
 
 
 def _steps(listed):

@@ -32,6 +32,9 @@ class Question:
     """Options of the command line that do not concern it."""
     require: Callable[[BaseModel], object] = lambda front_matter: None
     """Raises ValueError for keys that do not fit together."""
+    implies: Callable[[Mapping], Mapping] = lambda values: {}
+    """Keys and values that follow from the keys that are given, before these are checked; raises
+    ValueError for those that do not go together."""
     changes: Mapping[str, str] = field(default_factory=dict)
     """Part of a key that is a hash -> the phrase about its change."""
     inside: Mapping[str, tuple[type[BaseModel], str]] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from report.inputs.specs import ClusterSpec, Shown, TokenizerSpec, page_text
 from report.kinds import questions
 from report.models.find.known import number_of_layers
 
-FILES = ("model", "models", "beside", "passage", "corpus", "prompts", "table")
+FILES = ("model", "models", "beside", "difference", "passage", "corpus", "prompts", "table")
 """Keys whose value may be a file or a folder inside the project."""
 
 QUESTIONS = questions()
@@ -119,8 +119,11 @@ class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common)
         if not isinstance(values, dict):
             return values
         kind = kind_of_article(values)
-        whole = {"layers": "all"} if kind in QUESTIONS and QUESTIONS[kind].whole else {}
-        return {"kind": kind} | whole | values
+        if kind not in QUESTIONS:
+            return {"kind": kind} | values
+        question = QUESTIONS[kind]
+        whole = {"layers": "all"} if question.whole else {}
+        return {"kind": kind} | whole | values | question.implies(values)
 
     @model_validator(mode="after")
     def _fits_together(self):

@@ -181,7 +181,7 @@ class Study:
             raise type(error)(f"{where}: {error}") from error
 
 
-MODELS = ("model", "models", "beside")
+MODELS = ("model", "models", "beside", "difference")
 """Keys that name models."""
 
 PUBLISHED = ("passage", "prompts", "table")

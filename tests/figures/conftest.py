@@ -7,6 +7,7 @@ from tests import made_answers, made_pair, tabs
 from tests.figures import (
     hand_atlas,
     hand_conditions,
+    hand_difference,
     hand_made,
     hand_sweep,
     hand_table,
@@ -83,6 +84,13 @@ def pair(tmp_path_factory):
     return made_pair.study(folder)
 
 
+@pytest.fixture(scope="session")
+def difference(tmp_path_factory):
+    """Two models beside a third."""
+    folder = tmp_path_factory.mktemp("difference") / "datasets" / "hand"
+    return hand_difference.study(folder, ("hand", "other"))
+
+
 @pytest.fixture
 def drawn_of(figure, request):
     """What a figure is drawn of."""
@@ -113,6 +121,7 @@ def _address_of(of, names):
     answers_address,
     atlas_address,
     pair_address,
+    difference_address,
 ) = (_address_of(*page) for page in live_page.PAGES.values())
 
 DESK = {"viewport": {"width": 1280, "height": 900}}

@@ -91,6 +91,9 @@ OF_ATLASES = ("composition", "heads_by_two", "head_distances", "head_tokens", "h
 OF_PAIRS = ("patched_heads", "paths")
 """Figures of a pair of prompts."""
 
+OF_DIFFERENCES = ("distance_sorted", "distance_by_head", "change_by_head")
+"""Figures of models beside another."""
+
 OF_ANSWERS = ("answers_by_length", "answers_by_attention")
 """Figures of the answers of one model."""
 
@@ -116,6 +119,7 @@ PAGES = {
     "answers_address": ("answers", OF_ANSWERS),
     "atlas_address": ("atlas", OF_ATLASES),
     "pair_address": ("pair", OF_PAIRS),
+    "difference_address": ("difference", OF_DIFFERENCES),
 }
 """Address of a page, a fixture -> the fixture of what its figures are drawn of, their names."""
 

@@ -17,6 +17,7 @@ from tests.figures.live_page import (
     OF_ANSWERS,
     OF_ATLASES,
     OF_CONDITIONS,
+    OF_DIFFERENCES,
     OF_MODELS,
     OF_PAIRS,
     OF_PREDICTIONS,
@@ -39,7 +40,9 @@ def shown(data, names, **context):
 
 
 @pytest.fixture(scope="module")
-def pages(data, models, conditions, table, sweep, answers, prediction, atlas, pair):
+def pages(
+    data, models, conditions, table, sweep, answers, prediction, atlas, pair, difference
+):
     """Pages of every kind, on which the lines of the gallery place all figures."""
     find = SimpleNamespace(answers=[answers])
     return [
@@ -53,6 +56,7 @@ def pages(data, models, conditions, table, sweep, answers, prediction, atlas, pa
             (prediction, OF_PREDICTIONS, {}),
             (atlas, OF_ATLASES, {}),
             (pair, OF_PAIRS, {}),
+            (difference, OF_DIFFERENCES, {}),
             (conditions, OF_ANSWERS, {"find": find}),
         )
     ]

@@ -11,6 +11,9 @@ pytestmark = pytest.mark.browser
 
 CHIPS = "[...document.querySelectorAll('.pins__chip')].map(chip => chip.textContent)"
 CURSOR = "document.querySelector('#fig-{} .live-figure__cursor:not([hidden])') !== null"
+TEXTLESS = ("sweep_address", "answers_address", "atlas_address", "difference_address")
+"""Pages of figures that name no token."""
+
 SAID = "document.querySelector('#fig-{} .live-figure__live').textContent"
 
 
@@ -341,6 +344,7 @@ def test_a_chart_marks_tokens_of_its_own_text_and_of_no_other(page, request, nam
     assert all({*marks} == {-1} for _, marks in others)
     of_no_text = ("sweep_address", "answers_address", "atlas_address", "pair_address")
     assert bool(others) == (name not in of_no_text)
+    assert bool(others) == (name not in TEXTLESS)
 
 
 def in_another_text(page, address, fragment=""):

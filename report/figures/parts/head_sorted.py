@@ -14,6 +14,7 @@ from report.figures.parts.figure import Figure, of_other
 from report.figures.parts.heads import LEAD, largest
 from report.figures.parts.layers import layered
 from report.kinds.atlas.data import AtlasData
+from report.kinds.difference.data import DifferenceData
 from report.kinds.passage.data import PassageData
 from report.measures import Measure
 
@@ -149,7 +150,7 @@ def figure(measure: Measure, shows: str = "") -> Figure:
     """The figure of one measure; shows: default: what the measure is."""
     return Figure(
         shows=shows or measure.shows,
-        of=(PassageData, AtlasData),
+        of=(PassageData, AtlasData, DifferenceData),
         title=lambda data: measure.title,
         caption=lambda data: _caption(data, measure),
         use=use,
@@ -210,7 +211,7 @@ def use(data: PassageData) -> str:
 
 
 def _left_out(data, measure):
-    if reason := of_other(data, "passage", "atlas"):
+    if reason := of_other(data, "passage", "atlas", "difference"):
         return reason
     if measure.name in data.measures:
         return ""

@@ -1,0 +1,132 @@
+"""All heads sorted by how far their attention is from that in the reference, a line a model."""
+
+import altair
+import numpy as np
+
+from report.figures.parts import theme
+from report.figures.parts.figure import Rows, of_other
+from report.figures.parts.heads import head_label
+from report.figures.parts.layers import layered
+from report.kinds.difference.beside import DISTANCE
+from report.kinds.difference.data import DifferenceData, DifferenceModels
+from report.text import count, number
+
+OF_MODELS = True
+ASPECT, PHONE_ASPECT = 1.7, 1.05
+
+WIDE = 8
+"""The axis is logarithmic if the median of one model is more than this times that of another."""
+
+COLOURS = [theme.TERMS["content"], theme.TERMS["bias"], theme.TERMS["position"], theme.FIRST]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
+"""Of the lines, by turns."""
+
+
+def title(data: DifferenceData | DifferenceModels) -> str:
+    return f"How far attention moved, {count(_heads(data), 'head')} sorted"
+
+
+def left_out(data: DifferenceData | DifferenceModels) -> str:
+    return of_other(data, "difference")
+
+
+def caption(data: DifferenceData | DifferenceModels) -> str:
+    return (
+        "A point is a head: how far its attention is from that of the same head in "
+        f"{data.reference}, the mean Jensen-Shannon distance of rows (0: equal, 1: no target "
+        "shared). Heads are sorted in each model by itself, so that one place may be of two heads. "
+        "The band is two standard errors over texts to each side. Both models read the same "
+        "tokens, so a model is at 0 from itself. Token 0 of each text is left out."
+    )
+
+
+def use(data: DifferenceData | DifferenceModels) -> str:
+    return "Point at a line to read which head it is."
+
+
+def chart(data: DifferenceData | DifferenceModels) -> altair.LayerChart:
+    rows = altair.Chart(altair.NamedData("rows"))
+    labels = _labels(data)
+    medians = [np.median(_values(model)) for model in data.models]
+    smallest = min(float(_values(model).min()) for model in data.models)
+    wide = smallest > 0 and max(medians) > WIDE * min(medians)
+    scale = {"type": "log" if wide else "linear", "nice": wide, "zero": not wide}
+    x = altair.X("place:Q", title="heads, from the one that moved most")
+    x = x.scale(domain=[1, max(2, _heads(data))], nice=False, padding=6).axis(
+        format="d", tickCount=theme.ticks_across(), grid=False
+    )
+    y = altair.Y("distance:Q", title=DISTANCE.axis).scale(**scale).axis(format="~g", tickCount=5)
+    turns = range(len(labels))
+    colour = altair.Color("model:N", legend=None).scale(
+        domain=labels, range=[theme.themed(*COLOURS[n % len(COLOURS)]) for n in turns]
+    )
+    dash = altair.StrokeDash("model:N", legend=None).scale(
+        domain=labels, range=[DASHES[n % len(DASHES)] for n in turns]
+    )
+    band = rows.mark_area(opacity=0.22, aria=False)
+    line = rows.mark_line(strokeWidth=2, aria=False)
+    around = rows.mark_circle(size=160, color="transparent", aria=False)
+    told = [altair.Tooltip("told:N", title="title")]
+    named = rows.transform_filter(f"datum.place === {max(1, round(0.62 * _heads(data)))}")
+    return layered(
+        band.encode(x=x, y=altair.Y("low:Q").scale(**scale), y2="high:Q", color=colour),
+        line.encode(x=x, y=y, color=colour, strokeDash=dash),
+        around.encode(x=x, y=y, tooltip=told),
+        *(
+            mark.encode(x=x, y=y, text=altair.Text("model:N"))
+            for mark in theme.halo(named.mark_text, baseline="bottom", dy=-8, fontWeight=600)
+        ),
+    )
+
+
+def rows(data: DifferenceData | DifferenceModels) -> Rows:
+    found = []
+    for label, model in zip(_labels(data), data.models, strict=True):
+        values = _values(model)
+        errors = np.nan_to_num(model.of_heads(f"error_{DISTANCE.name}", DISTANCE.name, "corpus"))
+        order = np.argsort(-values, axis=None, kind="stable")
+        for place, at in enumerate(order, 1):
+            layer, head = divmod(int(at), model.heads)
+            value, error = float(values[layer, head]), float(errors[layer, head])
+            named = head_label(layer, head)
+            found.append(
+                {
+                    "model": label,
+                    "place": place,
+                    "layer": layer,
+                    "head": head,
+                    "distance": value,
+                    "low": max(value - 2 * error, value / 10),
+                    "high": min(value + 2 * error, 1),
+                    "told": f"{named} in {label}: {number(value)} ± {number(error)}, place {place}",
+                }
+            )
+    return found
+
+
+def seen(data: DifferenceData | DifferenceModels) -> str:
+    said = []
+    for label, model in zip(_labels(data), data.models, strict=True):
+        values = _values(model)
+        at = np.unravel_index(values.argmax(), values.shape)
+        said.append(
+            f"In {label}, half of all heads moved by {number(float(np.median(values)))} or less, "
+            f"and {head_label(*map(int, at))} most, by {number(float(values.max()))}."
+        )
+    return " ".join(said)
+
+
+def alt(data: DifferenceData | DifferenceModels) -> str:
+    return f"A falling line for each of {count(len(data.models), 'model')}. {seen(data)}"
+
+
+def _values(model):
+    return model.of_heads(DISTANCE.name, DISTANCE.name, "corpus")
+
+
+def _heads(data):
+    return data.models[0].layers * data.models[0].heads
+
+
+def _labels(data):
+    return [data.label] if data is data.models[0] else data.labels

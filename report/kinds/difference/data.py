@@ -1,0 +1,119 @@
+"""The datasets of an article about two models, or of several beside one, read lazily."""
+
+import functools
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from report.datasets.damaged import damaged
+from report.datasets.formats import changes, columnar
+from report.datasets.read.heads import MeasuredHeads
+from report.kinds.difference.beside import APART, MAGNITUDE
+from report.kinds.passage.data import PassageModels
+from report.measures import Measure, named, shipped
+
+
+def opened(
+    paths: Iterable[Path], labels: Sequence[str | None] = ()
+) -> "DifferenceData | DifferenceModels":
+    """The data of an article: `DifferenceModels` if several models are compared with one.
+
+    paths: folders, one a model; labels: what to call the models, None: by their names
+    """
+    models = [DifferenceData(path) for path in paths]
+    return models[0] if len(models) == 1 else DifferenceModels(models, labels)
+
+
+class DifferenceData(MeasuredHeads):
+    """Every head of a model beside the same head of the reference."""
+
+    kind = "difference"
+    sources: ClassVar = {"corpus": "the texts"}
+    has_corpus = False
+    """Nothing to choose from: all is measured on the same texts."""
+
+    @property
+    def models(self) -> list["DifferenceData"]:
+        """Its one model: itself."""
+        return [self]
+
+    @property
+    def about(self) -> dict:
+        """The manifest's difference: the reference, the halves of the texts, losses."""
+        return self.manifest["difference"]
+
+    @property
+    def reference(self) -> str:
+        """The reference's name in titles, without the owner that it has on the hub."""
+        return self.about["reference"]["name"].rpartition("/")[2]
+
+    @property
+    def texts(self) -> dict:
+        """The manifest's corpus: texts, tokens and left_out, and perhaps a title."""
+        return self.manifest["corpus"]
+
+    @functools.cached_property
+    def _changes(self) -> dict[str, np.ndarray]:
+        return columnar.decode(self._read(changes.FILE))["changes"]
+
+    @functools.cached_property
+    def words(self) -> dict[str, Measure]:
+        """Name -> the words of each measure that was taken in both models; of a publication's own,
+        the little that its dataset says."""
+        beginning = changes.CHANGE.format("")
+        names = [name.removeprefix(beginning) for name in self._changes if beginning in name]
+        return {name: self._words(name) for name in names}
+
+    def _words(self, name):
+        known = shipped() | {MAGNITUDE.name: MAGNITUDE}
+        if name in known:
+            return known[name]
+        column = self._read(changes.FILE)["tables"]["changes"]["columns"]
+        shows = column[changes.REFERENCE.format(name)]["description"]
+        title = name.replace("_", " ").capitalize()
+        return Measure(name, shows, None, title=title, axis=name.replace("_", " "))
+
+    def column(self, which: str, measure: str) -> np.ndarray:
+        """A column of a measure: float [layer, head]; NaN where it does not apply.
+
+        which: "reference_{}", "change_{}", "error_{}" or "halves_{}"
+        raises: ReportError for a measure that was not taken
+        """
+        values = self._changes[which.format(named(measure, self.words))]
+        return values.reshape(self.layers, self.heads)
+
+    @property
+    def has_updates(self) -> bool:
+        """Whether updates of both models could be measured."""
+        return MAGNITUDE.name in self.words
+
+
+class DifferenceModels(PassageModels):
+    """Several models beside one reference."""
+
+    kind = "difference"
+
+    @property
+    def reference(self) -> str:
+        """The reference's name in titles."""
+        return self.models[0].reference
+
+
+def verify(data: DifferenceData) -> None:
+    """ReportError if a table is not of every head, in order, or the reference has other heads."""
+    heads, reference = data.layers * data.heads, data.about["reference"]
+    if (reference["num_hidden_layers"], reference["num_attention_heads"]) != (
+        data.layers,
+        data.heads,
+    ):
+        raise damaged(f"{data.path / 'manifest.json'}: the reference has not the model's heads")
+    tables = {changes.FILE: data._changes}
+    tables |= {f"heads/{name}.json": data.measured(name) for name in data.measures}
+    for file, table in tables.items():
+        place = np.asarray(table["layer"]) * data.heads + table["head"]
+        if place.tolist() != list(range(heads)):
+            raise damaged(f"{data.path / file}: is not of {heads} heads in their order")
+    if missing := [name for name in APART if data.has_updates and name not in data.measures]:
+        raise damaged(f"{data.path}: has no {missing[0]}")

@@ -1,0 +1,52 @@
+"""A small study of two models: random ones of one shape, over random tokens, in the files that a
+real one has."""
+
+from report import families
+from report.datasets import store
+from report.datasets.write.folder import Folder
+from report.kinds.difference.data import opened
+from report.kinds.difference.measure import Measured, write
+from report.measures import shipped
+from report.models.measure.difference import compare
+from tests.figures import hand_made
+from tests.models.recording import some_tokens
+
+TEXTS = [some_tokens(length, seed) for seed, length in enumerate((9, 30, 23, 5))]
+
+
+def study(folder, names=("hand",)):
+    """The data of an article, one model a name, written into `folder`."""
+    return opened(
+        [written(folder / f"{place}123456789ab", name, place) for place, name in enumerate(names)]
+    )
+
+
+def written(path, name, seed):
+    """A folder of datasets of a model beside the reference."""
+    reference, model = families.loaded("llama"), families.loaded("llama", seed=seed + 1)
+    files = Folder(path)
+    halves = compare(reference, model, TEXTS, [*shipped().values()])
+    write(files, Measured(halves), lambda *_: None)
+    manifest = hand_made.manifest(hand_made.KINDS["alibi_bias"])
+    kept = ("schema", "command", "seed", "date", "self_check", "versions")
+    shape = {
+        "num_hidden_layers": halves[0].layers,
+        "layers_measured": halves[0].layers,
+        "num_attention_heads": halves[0].heads,
+    }
+    about = manifest["model"] | shape
+    manifest = {key: manifest[key] for key in kept} | {
+        "kind": "difference",
+        "key": path.name,
+        "model": about | {"name": name},
+        "corpus": {"texts": 4, "tokens": sum(map(len, TEXTS)), "left_out": 0},
+        "difference": {
+            "reference": about | {"name": "first"},
+            "halves": [2, 2],
+            "losses": {"reference": 5.0, "model": 5.5},
+        },
+        "determined_by": {},
+        "files": files.files,
+    }
+    store.write(path / "manifest.json", store.sealed(manifest))
+    return path
