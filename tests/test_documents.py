@@ -101,7 +101,7 @@ def test_make_does_what_the_documentation_says():
 
 def is_valid(keys):
     """Whether an article may say this, with what examples leave out."""
-    model = {} if "models" in keys else {"model": "falcon-8x8"}
+    model = {} if {"models", "difference"} & keys.keys() else {"model": "falcon-8x8"}
     try:
         return bool(FrontMatter.model_validate(NEEDED | model | keys))
     except ValidationError:

@@ -6,7 +6,7 @@ import altair
 import numpy as np
 
 from report.datasets.formats import changes
-from report.figures.parts import choices, marking, over_models, theme
+from report.figures.parts import choices, marking, over_models, rank_lines, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
@@ -16,7 +16,7 @@ from report.text import count
 
 ASPECT, PHONE_ASPECT = 1.6, 0.95
 
-PARAM, OPENS = "measure", "entropy"
+PARAM, OPENS = "up", "entropy"
 
 NAMED = 3
 """Heads that changed most and are named."""
@@ -39,11 +39,11 @@ def title(data: DifferenceData) -> str:
 
 def caption(data: DifferenceData) -> str:
     return (
-        f"A point is a head: a measure in {data.reference} to the right, and upwards by how much "
-        f"it is more in {data.label}. Lines are a standard error over texts to each side.\nA grey "
-        "cross is the same head where nothing changed but the texts: how far one half of them is "
-        f"from the other in {data.reference}. Both models read the same texts, so a change may be "
-        "certain and still smaller than that."
+        "A point is a head; upwards is what changed.\nTo the right is the measure in "
+        f"{data.reference}, upwards by how much it is more in {data.label}. Lines are a standard "
+        "error over texts to each side. A grey cross is the same head where nothing changed but "
+        f"the texts: how far one half of them is from the other in {data.reference}. Both models "
+        "read the same texts, so a change may be certain and still smaller than that."
     )
 
 
@@ -65,11 +65,11 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
         labelExpr=_format(data, "datum.value"), tickCount=theme.ticks_across()
     )
     y = altair.Y("change:Q", title=None).scale(zero=True, nice=True)
-    y = y.axis(labelExpr=_format(data, "datum.value"), tickCount=6)
-    colour = altair.Color("layer:Q", legend=None).scale(
+    y = y.axis(labelExpr=_format(data, "datum.value"), tickCount=6, minExtent=44)
+    colour = altair.Color("layer:Q", legend=rank_lines.layer_legend(data)).scale(
         domain=[0, max(1, data.layers - 1)], **theme.ramp(theme.RANK_RAMP)
     )
-    told = [altair.Tooltip("told:N", title="title")]
+    told, crossed = ([altair.Tooltip(f"{each}:N", title="title")] for each in ("told", "crossed"))
     soft = theme.themed(*theme.CONTEXT.values())
     crosses = table.mark_point(
         shape="cross", size=26, filled=True, color=soft, opacity=0.9, aria=False
@@ -87,7 +87,7 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
     own = {"x": altair.X("x:Q"), "y": altair.Y("change:Q")}
     return theme.frame(
         layered(
-            crosses.encode(x=x, y=altair.Y("halves:Q", title=None)),
+            crosses.encode(x=x, y=altair.Y("halves:Q", title=None), tooltip=crossed),
             zero.encode(**theme.at(y=0)),
             errors.encode(x=altair.X("x:Q"), y=altair.Y("low:Q"), y2="high:Q", color=colour),
             points.encode(x=x, y=y, color=colour, tooltip=told),
@@ -140,12 +140,13 @@ def _table(data):
     values = (
         f"{_format(data, 'datum.x')} + ' → ' + {_format(data, 'datum.x + datum.change')} + "
         f"' (change ' + {_format(data, 'datum.change', '+')} + ' ± ' + "
-        f"{_format(data, 'datum.error')} + '; halves of the texts ' + "
-        f"{_format(data, 'datum.halves', '+')} + ')'"
+        f"{_format(data, 'datum.error')} + ')'"
     )
     return table.transform_filter("isValid(datum.x) && isValid(datum.change)").transform_calculate(
         low="datum.change - datum.error",
         high="datum.change + datum.error",
+        crossed="datum.named + ': two halves of the texts are apart by ' + "
+        f"{_format(data, 'datum.halves', '+')}",
         told=f"datum.named + ': ' + {titles}[{PARAM}] + ' ' + {values}",
     )
 

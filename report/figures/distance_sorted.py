@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import theme
+from report.figures.parts import choices, theme
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
@@ -32,11 +32,12 @@ def left_out(data: DifferenceData | DifferenceModels) -> str:
 
 def caption(data: DifferenceData | DifferenceModels) -> str:
     return (
-        "A point is a head: how far its attention is from that of the same head in "
-        f"{data.reference}, the mean Jensen-Shannon distance of rows (0: equal, 1: no target "
-        "shared). Heads are sorted in each model by itself, so that one place may be of two heads. "
-        "The band is two standard errors over texts to each side. Both models read the same "
-        "tokens, so a model is at 0 from itself. Token 0 of each text is left out."
+        "A point is a head: how far its attention moved.\nThat is the mean Jensen-Shannon distance "
+        f"of its rows of attention from those of the same head in {data.reference}: 0 for equal "
+        "rows, 1 for rows that share no target. Heads are sorted in each model by itself, so that "
+        "one place may be of two heads. The band is two standard errors over texts to each side. "
+        "Both models read the same tokens, so a model is at 0 from itself. Token 0 of each text is "
+        "left out."
     )
 
 
@@ -44,42 +45,42 @@ def use(data: DifferenceData | DifferenceModels) -> str:
     return "Point at a line to read which head it is."
 
 
-def chart(data: DifferenceData | DifferenceModels) -> altair.LayerChart:
+def chart(data: DifferenceData | DifferenceModels, **state: str) -> altair.LayerChart:
+    choices.at_state([], state)
     rows = altair.Chart(altair.NamedData("rows"))
     labels = _labels(data)
     medians = [np.median(_values(model)) for model in data.models]
     smallest = min(float(_values(model).min()) for model in data.models)
-    wide = smallest > 0 and max(medians) > WIDE * min(medians)
+    wide = smallest > 0 and bool(max(medians) > WIDE * min(medians))
     scale = {"type": "log" if wide else "linear", "nice": wide, "zero": not wide}
     x = altair.X("place:Q", title="heads, from the one that moved most")
     x = x.scale(domain=[1, max(2, _heads(data))], nice=False, padding=6).axis(
         format="d", tickCount=theme.ticks_across(), grid=False
     )
     y = altair.Y("distance:Q", title=DISTANCE.axis).scale(**scale).axis(format="~g", tickCount=5)
+    legend = altair.Legend(title=None, orient="top", symbolStrokeWidth=3, offset=theme.ABOVE)
+    legend = legend if len(labels) > 1 else None
     turns = range(len(labels))
-    colour = altair.Color("model:N", legend=None).scale(
+    colour = altair.Color("model:N", legend=legend).scale(
         domain=labels, range=[theme.themed(*COLOURS[n % len(COLOURS)]) for n in turns]
     )
-    dash = altair.StrokeDash("model:N", legend=None).scale(
+    dash = altair.StrokeDash("model:N", legend=legend).scale(
         domain=labels, range=[DASHES[n % len(DASHES)] for n in turns]
     )
     band = rows.mark_area(opacity=0.22, aria=False)
     line = rows.mark_line(strokeWidth=2, aria=False)
     around = rows.mark_circle(size=160, color="transparent", aria=False)
     told = [altair.Tooltip("told:N", title="title")]
-    named = rows.transform_filter(f"datum.place === {max(1, round(0.62 * _heads(data)))}")
+    low = altair.Y("low:Q").scale(**scale)
     return layered(
-        band.encode(x=x, y=altair.Y("low:Q").scale(**scale), y2="high:Q", color=colour),
+        band.encode(x=x, y=low, y2="high:Q", color=colour.legend(None)),
         line.encode(x=x, y=y, color=colour, strokeDash=dash),
         around.encode(x=x, y=y, tooltip=told),
-        *(
-            mark.encode(x=x, y=y, text=altair.Text("model:N"))
-            for mark in theme.halo(named.mark_text, baseline="bottom", dy=-8, fontWeight=600)
-        ),
     )
 
 
-def rows(data: DifferenceData | DifferenceModels) -> Rows:
+def rows(data: DifferenceData | DifferenceModels, **state: str) -> Rows:
+    choices.at_state([], state)
     found = []
     for label, model in zip(_labels(data), data.models, strict=True):
         values = _values(model)
@@ -104,7 +105,7 @@ def rows(data: DifferenceData | DifferenceModels) -> Rows:
     return found
 
 
-def seen(data: DifferenceData | DifferenceModels) -> str:
+def seen(data: DifferenceData | DifferenceModels, **state: str) -> str:
     said = []
     for label, model in zip(_labels(data), data.models, strict=True):
         values = _values(model)
@@ -116,7 +117,7 @@ def seen(data: DifferenceData | DifferenceModels) -> str:
     return " ".join(said)
 
 
-def alt(data: DifferenceData | DifferenceModels) -> str:
+def alt(data: DifferenceData | DifferenceModels, **state: str) -> str:
     return f"A falling line for each of {count(len(data.models), 'model')}. {seen(data)}"
 
 

@@ -6,7 +6,7 @@ import re
 import altair
 import numpy as np
 
-from report.figures.parts import choices, marking, over_models, theme
+from report.figures.parts import choices, marking, over_models, rank_lines, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import HeadFindings, head_label
@@ -81,7 +81,7 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
     table = _table(data)
     heads = table.transform_filter("isValid(datum.x) && isValid(datum.y)")
     x, y = (_axis(data, *axis) for axis in ((altair.X, "x", "across"), (altair.Y, "y", "up")))
-    colour = altair.Color("layer:Q", legend=_legend(data)).scale(
+    colour = altair.Color("layer:Q", legend=rank_lines.layer_legend(data)).scale(
         domain=[0, max(1, data.layers - 1)], **theme.ramp(theme.RANK_RAMP)
     )
     points = heads.mark_circle(
@@ -157,23 +157,6 @@ def _axes(data):
 def _x_title(expression):
     style = {"align": "center", "baseline": "top", "fontWeight": 500, "aria": False}
     return theme.written(expression, "width / 2", "height + 24", **style)
-
-
-def _legend(data):
-    if data.layers == 1:
-        return None
-    last = data.layers - 1
-    return altair.Legend(
-        title="layer",
-        orient="top",
-        titleOrient="left",
-        gradientLength=140,
-        gradientThickness=10,
-        gradientOpacity=1,
-        values=[0, last // 2, last] if last > 1 else [0, last],
-        format="d",
-        offset=theme.ABOVE,
-    )
 
 
 def _names(heads):

@@ -26,6 +26,8 @@ class Question:
     """Whether it may have models beside the one that it is about."""
     several: bool = True
     """Whether it may be about several models."""
+    in_turn: bool = False
+    """Whether figures of one model then have a switch between them."""
     whole: bool = False
     """Whether a model is always measured with all its layers."""
     not_for: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ from report.pages.citations import require_citation
 from report.pages.glossary import term
 from report.pages.templates import environment
 from report.project import Project
-from report.study.front_matter import FIGURE
+from report.study.front_matter import FIGURE, QUESTIONS
 from report.study.study import Study, publication_of
 from report.text import nearest, quoted
 
@@ -426,7 +426,7 @@ def _check_state(prose, figure, given, tests):
     """Stop for controls that a figure does not have; and for values that it does not reach, where
     no condition may rule them out."""
     front = prose.study.front_matter
-    several = front.kind == "passage" and len(front.all_names) > 1 and not figure.of_models
+    several = QUESTIONS[front.kind].in_turn and len(front.all_names) > 1 and not figure.of_models
     values = {name: None if tests else prose.constant(node) for name, node in given.items()}
     check_state(figure, values, prose.size, several)
 

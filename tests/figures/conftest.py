@@ -86,9 +86,8 @@ def pair(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def difference(tmp_path_factory):
-    """Two models beside a third."""
-    folder = tmp_path_factory.mktemp("difference") / "datasets" / "hand"
-    return hand_difference.study(folder, ("hand", "other"))
+    """A model beside another."""
+    return hand_difference.study(tmp_path_factory.mktemp("difference") / "datasets" / "hand")
 
 
 @pytest.fixture

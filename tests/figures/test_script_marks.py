@@ -342,8 +342,6 @@ def test_a_chart_marks_tokens_of_its_own_text_and_of_no_other(page, request, nam
     assert all({*marks} == {1} for _, marks in page.evaluate(MARKS))
     others = page.evaluate(MARKS, "00000000")
     assert all({*marks} == {-1} for _, marks in others)
-    of_no_text = ("sweep_address", "answers_address", "atlas_address", "pair_address")
-    assert bool(others) == (name not in of_no_text)
     assert bool(others) == (name not in TEXTLESS)
 
 

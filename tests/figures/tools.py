@@ -49,6 +49,9 @@ STATES = {
     "head_distances": {"layer": 1, "head": 2},
     "head_tokens": {"layer": 1, "head": 2},
     "head_examples": {"layer": 1, "head": 2, "example": "above50"},
+    "distance_sorted": {},
+    "distance_by_head": {},
+    "change_by_head": {"up": "to_itself"},
 }
 """Not where the figures are when the page opens."""
 

@@ -234,7 +234,12 @@ def _chart(data, measure, panel, state):
     sorted_ = "heads sorted" if panel == 0 else "a map of heads"
     return theme.frame(
         drawn,
-        theme.Source(FILE.format(measure.name), "tables", ["heads"]),
+        theme.Source(
+            FILE.format(measure.name),
+            "tables",
+            ["heads"],
+            tokens="" if data.kind == "passage" else None,
+        ),
         description=f"{measure.title}: {measure.axis}, by layer, {sorted_}",
         controls=at,
         shows={"heads": [["source", "=", "{source}"]]},

@@ -163,6 +163,24 @@ def told(
     return table.transform_calculate(told=said), [altair.Tooltip("told:N", title="title")]
 
 
+def layer_legend(data: choices.Heads) -> altair.Legend | None:
+    """The legend of points coloured by their layer; None for a model of one layer."""
+    if data.layers == 1:
+        return None
+    last = data.layers - 1
+    return altair.Legend(
+        title="layer",
+        orient="top",
+        titleOrient="left",
+        gradientLength=140,
+        gradientThickness=10,
+        gradientOpacity=1,
+        values=[0, last // 2, last] if last > 1 else [0, last],
+        format="d",
+        offset=theme.ABOVE,
+    )
+
+
 def layer_axis(data: choices.Heads, field: str = "layer", around: float = 0.25) -> altair.X:
     """The channel of layers, with a tick for each; around: room at both ends, in layers."""
     return (

@@ -34,6 +34,7 @@ QUESTION = Question(
     blamed="corpus",
     borrowed=("corpus", "measures"),
     implied=True,
+    in_turn=True,
     not_for=("passage", "heads", "chat"),
     changes={
         "corpus": "the corpus changed",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.datasets.formats import changes
-from report.figures.parts.heads import Head, HeadFindings, head_label
+from report.figures.parts.heads import Head, HeadFindings, head_label, largest
 from report.kinds.difference.beside import COSINE, DISTANCE
 from report.kinds.difference.data import DifferenceData, DifferenceModels
 from report.measures import Measure
@@ -125,6 +125,19 @@ class Findings(HeadFindings):
         return sum(
             abs(each.change) > max(2 * each.error, each.halves) for each in self.changes(measure)
         )
+
+    def top(self, measure: str) -> Head:
+        """The head with most of a measure in the reference, with its value there."""
+        return largest(self.data.column(changes.REFERENCE, measure))
+
+    def likeness(self, measure: str) -> float:
+        """Correlation over heads of a measure in the reference with that in the model, from -1 to
+        1: 1 where each head does it as much as before."""
+        before, change = (
+            self.data.column(column, measure) for column in (changes.REFERENCE, changes.CHANGE)
+        )
+        known = ~np.isnan(before + change)
+        return float(np.corrcoef(before[known], (before + change)[known])[0, 1])
 
     def correlation(self, other: "Findings") -> float:
         """Correlation over heads of the distance with that of another model, from -1 to 1."""

@@ -49,6 +49,7 @@ QUESTION = Question(
     blamed="difference",
     borrowed=("corpus", "measures"),
     implied=True,
+    in_turn=True,
     whole=True,
     not_for=("model", "models", "label", "passage", "layers", "heads", "chat"),
     require=_require,

@@ -40,6 +40,7 @@ QUESTION = Question(
     keys=Keys,
     blamed="passage",
     beside=True,
+    in_turn=True,
     not_for=("models",),
     changes={
         "passage": "the passage changed",

@@ -119,6 +119,10 @@ def test_findings_are_those_of_the_tables(root):
     clear = [c for c in each if abs(c.change) > 2 * c.error and abs(c.change) > c.halves]
     assert of.clear("entropy") == len(clear)
     assert of.correlation(of) == pytest.approx(1)
+    before = of.data.column(changes.REFERENCE, "entropy")
+    now = before + of.data.column(changes.CHANGE, "entropy")
+    assert of.likeness("entropy") == pytest.approx(np.corrcoef(before.ravel(), now.ravel())[0, 1])
+    assert of.top("entropy").value == before.max()
 
 
 def test_a_model_beside_itself_is_at_zero(root):
