@@ -5,6 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from report.datasets.formats import changes
 from report.datasets.read.study import open_study
@@ -21,7 +23,7 @@ from report.models.text.tokens import encode
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.models import tiny_tokenizers
-from tests.models.checkpoints import change_config, change_weights
+from tests.models.checkpoints import add_adapter, change_config, change_weights
 from tests.models.gguf.written import Written, saved, tiny
 
 ARTICLE = """---
@@ -157,6 +159,39 @@ def test_a_file_is_compared_with_what_it_is_quantised_to(root, tmp_path):
     of, other = Findings(data), Findings(by_hand)
     assert of.median > 0.01
     np.testing.assert_allclose(of.values(DISTANCE.name), other.values(DISTANCE.name), atol=2e-4)
+
+
+def test_two_steps_of_a_training_are_two_models(root):
+    shutil.copytree(root / "other", root / "run" / "step-2")
+    shutil.copytree(root / "one", root / "run" / "step-1")
+    by_step = open_study(measured(root, "[run@step-1, run@step-2]"))
+    assert (by_step.reference, by_step.name) == ("run@step-1", "run@step-2")
+    distances = Findings(by_step).values(DISTANCE.name)
+    assert (distances == Findings(open_study(measured(root))).values(DISTANCE.name)).all()
+
+
+def test_an_adapter_is_compared_with_its_model_and_says_so(root):
+    name = "transformer.h.1.self_attention.query_key_value"
+    weight = load_file(root / "one" / "model.safetensors")[f"{name}.weight"]
+    rows, columns = weight.shape
+    generator = torch.Generator().manual_seed(0)
+    down, up = (torch.randn(*shape, generator=generator) / 4 for shape in ((2, columns), (rows, 2)))
+    add_adapter(
+        root / "tuned",
+        {f"{name}.lora_A.weight": down, f"{name}.lora_B.weight": up},
+        target_modules="transformer.h.1.self_attention.query_key_value",
+        base_model_name_or_path="one",
+    )
+    merged = lambda tensors: tensors | {f"{name}.weight": weight + 8 / 2 * up @ down}  # noqa: E731
+    shutil.copytree(root / "one", root / "merged")
+    change_weights(root / "merged", merged)
+    data = open_study(measured(root, "[one, tuned]"))
+    assert data.manifest["model"]["adapter"]["base"] == "one"
+    distances = Findings(data).values(DISTANCE.name)
+    assert (distances[0] == 0).all()  # nothing below the layer that was tuned
+    assert (distances[1] > 0.01).all()
+    by_hand = Findings(open_study(measured(root, "[one, merged]")))
+    np.testing.assert_allclose(distances, by_hand.values(DISTANCE.name), atol=2e-4)
 
 
 def test_a_measure_of_the_publication_is_taken_in_both(root):
