@@ -18,6 +18,9 @@ ASPECT, PHONE_ASPECT = 1.6, 0.95
 
 PARAM, OPENS = "up", "entropy"
 
+UP = "by how much the measure changed"
+"""Title of the vertical axis."""
+
 NAMED = 3
 """Heads that changed most and are named."""
 
@@ -40,10 +43,11 @@ def title(data: DifferenceData) -> str:
 def caption(data: DifferenceData) -> str:
     return (
         "A point is a head; upwards is what changed.\nTo the right is the measure in "
-        f"{data.reference}, upwards by how much it is more in {data.label}. Lines are a standard "
-        "error over texts to each side. A grey cross is the same head where nothing changed but "
-        f"the texts: how far one half of them is from the other in {data.reference}. Both models "
-        "read the same texts, so a change may be certain and still smaller than that."
+        f"{data.reference}, upwards by how much it is more in the other model. Lines are a "
+        "standard error over texts to each side. A grey cross is the same head where nothing "
+        "changed but the texts: how far one half of them is from the other in "
+        f"{data.reference}. Both models read the same texts, so a change may be certain and still "
+        "smaller than that."
     )
 
 
@@ -64,7 +68,7 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
     x = altair.X("x:Q", title=None, scale=room).axis(
         labelExpr=_format(data, "datum.value"), tickCount=theme.ticks_across()
     )
-    y = altair.Y("change:Q", title=None).scale(zero=True, nice=True)
+    y = altair.Y("change:Q", title=UP).scale(zero=True, nice=False, padding=18)
     y = y.axis(labelExpr=_format(data, "datum.value"), tickCount=6, minExtent=44)
     colour = altair.Color("layer:Q", legend=rank_lines.layer_legend(data)).scale(
         domain=[0, max(1, data.layers - 1)], **theme.ramp(theme.RANK_RAMP)
@@ -87,15 +91,18 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
     own = {"x": altair.X("x:Q"), "y": altair.Y("change:Q")}
     return theme.frame(
         layered(
-            crosses.encode(x=x, y=altair.Y("halves:Q", title=None), tooltip=crossed),
+            crosses.encode(
+                x=x,
+                y=altair.Y("halves:Q", title=UP),
+                tooltip=crossed,
+            ),
             zero.encode(**theme.at(y=0)),
             errors.encode(x=altair.X("x:Q"), y=altair.Y("low:Q"), y2="high:Q", color=colour),
             points.encode(x=x, y=y, color=colour, tooltip=told),
             *_names(table, own),
             marking.ring(table, here, 170, 1.8).encode(**own),
-            theme.y_title(f"'change of: ' + {choices.chosen(PARAM, _axes(data))}"),
             theme.written(
-                f"'in {_escaped(data.reference)}: ' + {choices.chosen(PARAM, _axes(data))}",
+                choices.chosen(PARAM, {name: words.axis for name, words in data.words.items()}),
                 "width / 2",
                 "height + 24",
                 align="center",
@@ -112,14 +119,6 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
             *marking.marked("layer", "head"),
         ],
     )
-
-
-def _escaped(text):
-    return json.dumps(text)[1:-1].replace("'", "\\'")
-
-
-def _axes(data):
-    return {name: words.axis for name, words in data.words.items()}
 
 
 def _format(data, value, signed=""):

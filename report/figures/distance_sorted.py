@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, theme
+from report.figures.parts import choices, over_models, theme
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
@@ -13,9 +13,6 @@ from report.text import count, number
 
 OF_MODELS = True
 ASPECT, PHONE_ASPECT = 1.7, 1.05
-
-WIDE = 8
-"""The axis is logarithmic if the median of one model is more than this times that of another."""
 
 COLOURS = [theme.TERMS["content"], theme.TERMS["bias"], theme.TERMS["position"], theme.FIRST]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
@@ -46,19 +43,20 @@ def use(data: DifferenceData | DifferenceModels) -> str:
 
 
 def chart(data: DifferenceData | DifferenceModels, **state: str) -> altair.LayerChart:
-    choices.at_state([], state)
-    rows = altair.Chart(altair.NamedData("rows"))
-    labels = _labels(data)
-    medians = [np.median(_values(model)) for model in data.models]
-    smallest = min(float(_values(model).min()) for model in data.models)
-    wide = smallest > 0 and bool(max(medians) > WIDE * min(medians))
-    scale = {"type": "log" if wide else "linear", "nice": wide, "zero": not wide}
+    at = choices.at_state([], state)
+    table, labels = altair.Chart(altair.NamedData("rows")), _labels(data)
     x = altair.X("place:Q", title="heads, from the one that moved most")
     x = x.scale(domain=[1, max(2, _heads(data))], nice=False, padding=6).axis(
         format="d", tickCount=theme.ticks_across(), grid=False
     )
-    y = altair.Y("distance:Q", title=DISTANCE.axis).scale(**scale).axis(format="~g", tickCount=5)
-    legend = altair.Legend(title=None, orient="top", symbolStrokeWidth=3, offset=theme.ABOVE)
+    y = altair.Y("distance:Q", title=DISTANCE.axis).axis(format="~g", tickCount=5)
+    legend = altair.Legend(
+        title=None,
+        orient="top-right",  # where falling lines leave room
+        symbolType="stroke",
+        symbolSize=300,
+        symbolStrokeWidth=3,
+    )
     legend = legend if len(labels) > 1 else None
     turns = range(len(labels))
     colour = altair.Color("model:N", legend=legend).scale(
@@ -67,19 +65,23 @@ def chart(data: DifferenceData | DifferenceModels, **state: str) -> altair.Layer
     dash = altair.StrokeDash("model:N", legend=legend).scale(
         domain=labels, range=[DASHES[n % len(DASHES)] for n in turns]
     )
-    band = rows.mark_area(opacity=0.22, aria=False)
-    line = rows.mark_line(strokeWidth=2, aria=False)
-    around = rows.mark_circle(size=160, color="transparent", aria=False)
+    band = table.mark_area(opacity=0.22, aria=False)
+    line = table.mark_line(strokeWidth=2, aria=False)
+    around = table.mark_circle(size=160, color="transparent", aria=False)
     told = [altair.Tooltip("told:N", title="title")]
-    low = altair.Y("low:Q").scale(**scale)
-    return layered(
-        band.encode(x=x, y=low, y2="high:Q", color=colour.legend(None)),
-        line.encode(x=x, y=y, color=colour, strokeDash=dash),
-        around.encode(x=x, y=y, tooltip=told),
+    return theme.frame(
+        layered(
+            band.encode(x=x, y=altair.Y("low:Q"), y2="high:Q", color=colour),
+            line.encode(x=x, y=y, color=colour, strokeDash=dash),
+            around.encode(x=x, y=y, tooltip=told),
+        ),
+        theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
+        description=f"{title(data)}: a line a model",
+        controls=at,
     )
 
 
-def rows(data: DifferenceData | DifferenceModels, **state: str) -> Rows:
+def rows(data: DifferenceData | DifferenceModels, **state: str) -> dict[str, Rows]:
     choices.at_state([], state)
     found = []
     for label, model in zip(_labels(data), data.models, strict=True):
@@ -97,12 +99,12 @@ def rows(data: DifferenceData | DifferenceModels, **state: str) -> Rows:
                     "layer": layer,
                     "head": head,
                     "distance": value,
-                    "low": max(value - 2 * error, value / 10),
+                    "low": max(value - 2 * error, 0),
                     "high": min(value + 2 * error, 1),
                     "told": f"{named} in {label}: {number(value)} ± {number(error)}, place {place}",
                 }
             )
-    return found
+    return {"rows": found}
 
 
 def seen(data: DifferenceData | DifferenceModels, **state: str) -> str:

@@ -3,11 +3,12 @@
 import shlex
 from collections.abc import Sequence
 
+from report.kinds import owner
 from report.measuring.kind import SOMEWHERE
 from report.measuring.settings import preset_of
 from report.models.find.names import Source
 from report.models.find.ollama import is_named
-from report.study.front_matter import APART, FrontMatter
+from report.study.front_matter import APART, QUESTIONS, FrontMatter
 from report.study.study import Study
 
 
@@ -19,7 +20,9 @@ def command(study: Study, source: Source, words: Sequence[str], settings: dict) 
     wanted, model = study.front_matter, named_anywhere(source)
     option = "--models" if wanted.models or wanted.revisions else "--model"
     verb = "freeze" if wanted.kind in APART else "measure"
-    arguments = ["--study", study.name, option, model]
+    arguments = ["--study", study.name]
+    if option.removeprefix("--") not in QUESTIONS[owner(wanted.kind)].not_for:
+        arguments += [option, model]  # else the article alone can name them
     options = {}
     if settings["layers"]:
         options["layers"] = f"0-{settings['layers'] - 1}"

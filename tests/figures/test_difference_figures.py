@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from report.figures import change_by_head, distance_sorted
-from report.figures.build import defaults
-from report.figures.build.find import figure_named
 from report.kinds.difference.beside import DISTANCE
 from tests.figures import hand_difference
 
@@ -17,7 +15,7 @@ def several(tmp_path_factory):
 
 
 def test_each_model_has_a_line_of_all_its_heads_the_farthest_first(several):
-    rows = distance_sorted.rows(several)
+    rows = distance_sorted.rows(several)["rows"]
     for label, model in zip(several.labels, several.models, strict=True):
         line = [row for row in rows if row["model"] == label]
         assert [row["place"] for row in line] == list(range(1, model.layers * model.heads + 1))
@@ -25,19 +23,6 @@ def test_each_model_has_a_line_of_all_its_heads_the_farthest_first(several):
         values = model.of_heads(DISTANCE.name, DISTANCE.name, "corpus")
         assert [row["distance"] for row in line] == sorted(values.ravel().tolist())[::-1]
         assert all(row["low"] <= row["distance"] <= row["high"] for row in line)
-
-
-def test_models_far_apart_are_on_a_logarithmic_axis(several, monkeypatch):
-    def scale():
-        spec = defaults.spec_of(figure_named("distance_sorted"), several)
-        return spec["layer"][1]["encoding"]["y"]["scale"]["type"]
-
-    assert scale() == "linear"
-    values = distance_sorted._values
-    near = several.models[0]
-    shrunk = lambda model: values(model) / (100 if model is near else 1)  # noqa: E731
-    monkeypatch.setattr(distance_sorted, "_values", shrunk)
-    assert scale() == "log"
 
 
 def test_what_is_said_of_changes_is_counted_in_the_table(difference):

@@ -11,7 +11,9 @@ pytestmark = pytest.mark.browser
 
 CHIPS = "[...document.querySelectorAll('.pins__chip')].map(chip => chip.textContent)"
 CURSOR = "document.querySelector('#fig-{} .live-figure__cursor:not([hidden])') !== null"
-TEXTLESS = ("sweep_address", "answers_address", "atlas_address", "difference_address")
+TEXTLESS = (
+    *("sweep_address", "answers_address", "atlas_address", "difference_address", "pair_address"),
+)
 """Pages of figures that name no token."""
 
 SAID = "document.querySelector('#fig-{} .live-figure__live').textContent"

@@ -196,7 +196,7 @@ def test_nothing_is_said_of_models_whose_size_is_not_known(tmp_path):
     check_prose(article(tmp_path, "passage", placed("attention_map", layer=10**6)))
 
 
-ASKED_OF_DATA = {"classes_by_layer", *OF_ATLASES, *OF_PAIRS, *OF_PREDICTIONS}
+ASKED_OF_DATA = {"classes_by_layer", "change_by_head", *OF_ATLASES, *OF_PAIRS, *OF_PREDICTIONS}
 """Figures that look names up by what was measured before they say what they control."""
 
 

@@ -58,6 +58,7 @@ ARTICLES = pytest.mark.parametrize(
         "reading-a-table",
         "who-gets-the-drink",
         "which-heads-do-what",
+        "what-four-bits-do",
     ],
 )
 
