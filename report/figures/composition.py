@@ -42,7 +42,7 @@ def left_out(data: AtlasData) -> str:
 
 def caption(data: AtlasData) -> str:
     return (
-        "A point is a head in a lower layer: how much of what it writes the chosen head reads.\n"
+        "A point is a head below: how much the chosen head reads of it.\n"
         "The composition score compares two matrices of weights, that by which one head writes and "
         "that by which the other makes its queries, keys or values. It does not depend on a text, "
         "and says what could be read, not what is. Norms count by their gains, positions do not "
