@@ -9,9 +9,11 @@ import torch
 
 from report.datasets import store
 from report.datasets.formats.answers import LOG_STEP
+from report.datasets.formats.composition import STEPS
 from report.datasets.formats.generated import STEP
 from report.datasets.verify.whole import require_measured
 from report.inputs.generated import sentences
+from report.kinds.atlas.composition import Composition
 from report.kinds.conditions import measure_answers as answers
 from report.kinds.conditions.answers import ModelAnswers
 from report.kinds.prediction import measure_generated as generated
@@ -26,6 +28,7 @@ from report.project import project
 from report.study.front_matter import APART
 from report.study.study import Study, read_study
 from tests.commands import ROOT
+from tests.effects.test_composition import llama
 
 WHERE = project(ROOT)
 PLACES = (0, 101, 299)
@@ -56,6 +59,7 @@ ALL = sorted({(folder.parent.name, kind_of(folder)) for folder in WHERE.frozen.g
 MEASURED = [Frozen(*each) for each in ALL if each[1] not in APART]
 ANSWERS = [Frozen(*each) for each in ALL if each[1] == "answers"]
 GENERATED = [Frozen(*each) for each in ALL if each[1] == "generated"]
+COMPOSITIONS = [Frozen(*each) for each in ALL if each[1] == "composition"]
 
 
 def each(frozen):
@@ -87,7 +91,7 @@ def test_no_article_is_older_than_what_it_shows(frozen):
     assert max(store.read_manifest(folder)["date"] for folder in frozen.folders) <= day
 
 
-@each([*MEASURED, *ANSWERS, *GENERATED])
+@each([*MEASURED, *ANSWERS, *GENERATED, *COMPOSITIONS])
 def test_every_folder_is_what_was_measured_and_one_of_the_article_s_models(frozen):
     for folder in frozen.folders:
         require_measured(folder)
@@ -96,7 +100,7 @@ def test_every_folder_is_what_was_measured_and_one_of_the_article_s_models(froze
     assert len(frozen.folders) <= models
 
 
-@each([*ANSWERS, *GENERATED])
+@each([*ANSWERS, *GENERATED, *COMPOSITIONS])
 def test_what_is_measured_apart_is_of_models_of_the_article(frozen):
     study = frozen.study
     found = [plan for plan in known_plans(study, WHERE, read(study)) if plan.state == "frozen"]
@@ -145,6 +149,35 @@ def test_a_part_of_the_frozen_answers_repeated_by_a_plain_loop_gives_the_same(fr
 
 REPEATED = 16
 """Sentences that are measured again."""
+
+
+@each(COMPOSITIONS)
+def test_frozen_scores_are_those_of_whole_matrices_of_the_weights(frozen):
+    """Of some pairs, those that read most among them; the weights by their names in Llama."""
+    for folder in frozen.folders:
+        data = Composition(folder)
+        name = data.manifest["model"]["name"]
+        if not is_here(name):
+            # where a person left it out, its numbers cannot be repeated
+            pytest.skip(f"{name}, whose heads are compared, is not installed (REAL=no)")
+        layers = load_model(find(name)).model.model.layers
+        for by, scores in data.scores.items():
+            *first, last = np.argsort(-np.nan_to_num(scores), axis=None)[[0, 1, 2, 3, 20000]]
+            for place in (*first, last):
+                *reader, below, other = map(int, np.unravel_index(place, scores.shape))
+                writer = llama_head(layers[below], other)[2:]
+                query, key, value, output = llama_head(layers[reader[0]], reader[1])
+                read = {"q": query @ key.T, "k": key @ query.T, "v": value @ output}[by]
+                written = writer[0] @ writer[1]
+                expected = ((written @ read).norm() / written.norm() / read.norm()).item()
+                step = data.baseline / STEPS
+                assert scores[*reader, below, other] == pytest.approx(expected, abs=0.51 * step)
+
+
+def llama_head(layer, head):
+    """W_Q, W_K, W_V [d, r] and W_O [r, d] of a head."""
+    with torch.no_grad():
+        return [*llama(layer, layer.self_attn.config.num_attention_heads)][head]
 
 
 @each(GENERATED)
