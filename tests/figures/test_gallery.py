@@ -40,9 +40,7 @@ def shown(data, names, **context):
 
 
 @pytest.fixture(scope="module")
-def pages(
-    data, models, conditions, table, sweep, answers, prediction, atlas, pair, difference
-):
+def pages(data, models, conditions, table, sweep, answers, prediction, atlas, pair, difference):
     """Pages of every kind, on which the lines of the gallery place all figures."""
     find = SimpleNamespace(answers=[answers])
     return [
