@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from report.kinds import file_of, measured_by, owner
 
 if TYPE_CHECKING:
+    from report.datasets.read.model import ModelData
     from report.datasets.read.study import StudyData
     from report.measuring.kind import CorpusKind, RunKind
 
@@ -42,6 +43,14 @@ def release(data: StudyData) -> dict[str, str | dict]:
     if file_of(data.kind, "release.py") is None:
         return {}
     return dict(import_module(f"report.kinds.{data.kind}.release").release(data))
+
+
+def heads_known(data: StudyData) -> list[tuple[ModelData, dict[str, str]]]:
+    """Of a kind that tells heads apart, each model of an article, and name of a head -> the line
+    about it that other articles show; [] of other kinds."""
+    if file_of(data.kind, "release.py") is None:
+        return []
+    return list(import_module(f"report.kinds.{data.kind}.release").heads(data))
 
 
 def finding_names(kind: str) -> dict[str, type | None]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from report import files
 from report.datasets import store
+from report.kinds import folders
 from report.models.find import known
 from report.pages import filters
 from report.pages.glossary import glossary
@@ -20,6 +21,12 @@ from report.pages.templates import environment
 
 SECTIONS = ("Text", "Training", "Known limits", "Licence")
 """Sections that model cards may share; the others are about one model."""
+
+HEADS = "models/heads.json"
+"""What an atlas of the site says of the heads of its models, from the root of the site."""
+
+ONE_HEAD = ("head_examples", "head_distances", "head_tokens")
+"""Figures of one head of an atlas, to which other articles lead; the first that is placed."""
 
 HEADING = re.compile(r"^## (.*)\n", re.MULTILINE)
 
@@ -120,6 +127,41 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
         # A folder's index, as articles are: only there do builders agree about links in HTML.
         folder = site_src if name == "index" else site_src / name
         files.write_text(folder / "index.md", template.render(**context))
+    _write_heads(pages, datas, site_src)
+
+
+def _write_heads(pages, datas, site_src):
+    """Where articles find what an atlas of the site says of the heads of their models."""
+    atlases, models = [], {}
+    for page, data in zip(pages, datas, strict=True):
+        shown = next((page.figures[name] for name in ONE_HEAD if name in page.figures), None)
+        for model, lines in folders.heads_known(data) if shown else ():
+            models.setdefault(_checksum(model), len(atlases))
+            state = "layer={layer},head={head}"
+            at = f"articles/{page.name}/#fig-{shown[0]}:{state}"
+            atlases.append({"article": page.name, "at": at, "lines": lines})
+    articles = {
+        page.name: {
+            name: models[_checksum(model)]
+            for model, name in zip(data.models, _called(data), strict=True)
+            if _checksum(model) in models
+        }
+        for page, data in zip(pages, datas, strict=True)
+    }
+    found = {
+        "atlases": atlases,
+        "articles": {name: each for name, each in articles.items() if each},
+    }
+    files.write_text(site_src / HEADS, json.dumps(found, ensure_ascii=False))
+
+
+def _checksum(model):
+    return json.dumps(model.manifest["model"].get("weights_sha256") or model.manifest["key"])
+
+
+def _called(data):
+    """What the page of an article calls its models, as marks of its heads do."""
+    return getattr(data, "names", None) or [model.path.name for model in data.models]
 
 
 def remove_departed(names: list[str], site_src: Path) -> None:

@@ -140,6 +140,14 @@ PROJECT = Project(ROOT)
 """The publication that it is in."""
 
 
+ATLAS = {
+    "article": "atlas",
+    "at": "articles/atlas/#fig-7:layer={layer},head={head}",
+    "lines": {f"L{n}H{m}": f"place {n} of 9 in “<b>” ({m})" for n in range(3) for m in range(3)},
+}
+"""An atlas of the site, of the models of all pages."""
+
+
 def write(site, data, names=ORDER):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
     article = ArticleFigures("hand", PROJECT, data)
@@ -161,6 +169,11 @@ def write(site, data, names=ORDER):
     for name, content in sentences.sentence_files(article.placed).items():
         files.write_text(folder / name, store.dumps(content))
     write_assets(site)
+    ids = getattr(data, "names", None) or [
+        data.path.name for data in [data] if hasattr(data, "path")
+    ]
+    known = {"articles": {"hand": dict.fromkeys(ids, 0)}, "atlases": [ATLAS]}
+    files.write_text(site / "models" / "heads.json", store.dumps(known))
     write_embed_pages(HAND, article, site)
     page = f"""<!doctype html><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">

@@ -3,7 +3,7 @@
 import pytest
 
 from report.pages.templates import head_name
-from tests.figures.live_page import go_live, painted, until
+from tests.figures.live_page import ATLAS, go_live, painted, until
 from tests.figures.test_script_marks import CHIPS, focus, walk
 
 pytestmark = pytest.mark.browser
@@ -270,3 +270,21 @@ def test_a_figure_of_another_model_stays_where_it_is(page, address, apart):
     until(page, f"({SHOWN})([3])[0][0] === 2")
     assert shown(page, 2) == before
     assert page.locator("#fig-2 .live-figure__note").is_visible()
+
+
+def test_what_an_atlas_says_of_a_head_stands_at_it_and_leads_there(page, address):
+    page.goto(address)
+    go_live(page, 5)
+    name = page.locator(NAME).first
+    at = tuple(map(int, name.inner_text().removeprefix("L").split("H")))
+    line = ATLAS["lines"][name.inner_text()]
+    name.hover()
+    until(page, "document.querySelector('.head-card:not([hidden]) small')")
+    assert page.locator(".head-card small").text_content() == line  # text, whatever it is
+    name.click()
+    until(page, "document.querySelector('.pins__atlas')")
+    link = page.locator(".pins__atlas")
+    assert link.get_attribute("title") == line
+    assert link.get_attribute("href").endswith(f"/articles/atlas/#fig-7:layer={at[0]},head={at[1]}")
+    page.keyboard.press("Escape")
+    until(page, "!document.querySelector('.pins__atlas')")

@@ -12,6 +12,7 @@ import numpy as np
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
 from report.datasets.formats.head_statistics import STEP
+from report.figures.parts.heads import head_label
 from report.kinds.atlas import beside
 from report.kinds.atlas.data import AtlasData, AtlasModels
 
@@ -70,3 +71,29 @@ def _csv(columns):
 
 def _cell(value):
     return "" if np.isnan(value) else f"{value:.{DIGITS}g}"
+
+
+def heads(data: AtlasData | AtlasModels) -> Iterator[tuple[AtlasData, dict[str, str]]]:
+    """Each model, and name of a head -> the line about what it does most, beside all heads."""
+    for model in data.models:
+        places = {name: _places(model.of_heads(name, name, "corpus")) for name in model.words}
+        number = model.layers * model.heads
+        yield (
+            model,
+            {
+                head_label(*divmod(at, model.heads)): _line(model, places, at, number)
+                for at in range(number)
+            },
+        )
+
+
+def _line(model, places, at, number):
+    known = [name for name in places if not np.isnan(places[name][at])]
+    best = min(known, key=lambda name: (places[name][at], (*beside.ALSO, name).index(name)))
+    words, head = model.words[best], divmod(at, model.heads)
+    value, control = (
+        words.as_text(float(model.of_heads(best, best, source)[head]))
+        for source in ("corpus", "control")
+    )
+    place = f"place {places[best][at]:.0f} of {number}"
+    return f"{place} in “{words.title}”: {value} (control {control})"

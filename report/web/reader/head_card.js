@@ -5,6 +5,7 @@
 import { loadStyles } from "../data/loading.js";
 import { coloured, drawn, isMany, wholeOf } from "../data/raster.js";
 import { attention } from "../data/shard.js";
+import { atlasOf } from "./atlas.js";
 import { byFinger, marked, onMark, pins, sameHead } from "./marks.js";
 import { headName } from "./words.js";
 
@@ -19,6 +20,7 @@ const pictures = new WeakMap(); // file of a head -> {ramp, canvas}
 
 const line = document.createElement("p");
 let waiting;
+let anchor; // what it stands beside
 let figures; // a map of element to Figure, of this page
 
 export function watchHeads(all) {
@@ -57,13 +59,20 @@ async function show(at) {
   tell();
   (document.fullscreenElement ?? document.body).append(card);
   card.hidden = false;
+  anchor = beside;
   name?.setAttribute("aria-describedby", card.id);
   place(beside.getBoundingClientRect());
 }
 
 function tell() {
-  const name = Object.assign(document.createElement("strong"), { textContent: headName(shown) });
-  line.replaceChildren(name, sameHead(shown, pins()) ? " click to undo" : " click to show it");
+  const at = shown;
+  const name = Object.assign(document.createElement("strong"), { textContent: headName(at) });
+  line.replaceChildren(name, sameHead(at, pins()) ? " click to undo" : " click to show it");
+  atlasOf(at).then((found) => {
+    if (!found || !sameHead(at, shown) || line.children.length > 1) return;
+    line.append(Object.assign(document.createElement("small"), { textContent: found.line }));
+    if (!card.hidden) place(anchor.getBoundingClientRect()); // it has grown
+  });
 }
 
 // Its map as a canvas, of the first figure that has a file of its attention; null if none has.

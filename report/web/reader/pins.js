@@ -2,6 +2,7 @@
 // press on what is pinned unpins it, as Escape unpins all. Where anything is not as the page came,
 // a button beside brings it back.
 
+import { atlasOf } from "./atlas.js";
 import { onMark, pins, unpin } from "./marks.js";
 import { textOf } from "./passage.js";
 import { headName, shortened } from "./words.js";
@@ -67,6 +68,17 @@ function showPins() {
   box.classList.toggle("pins--none", !chips.length);
   const label = chips.length ? [spoken("pins__label", "Pinned")] : [];
   box.replaceChildren(...label, ...chips.map(chip), ...(resets ? [back] : []));
+  if (head >= 0) addAtlas(said);
+}
+
+// The way to what an atlas of the site says of the head that is pinned.
+async function addAtlas(said) {
+  const found = await atlasOf(pins());
+  if (!found || said !== box.dataset.said || box.querySelector("a")) return;
+  const way = Object.assign(document.createElement("a"), { className: "pins__atlas", title: found.line });
+  way.href = found.address;
+  way.textContent = "what it does";
+  box.querySelector(".pins__chip").after(way);
 }
 
 function quoted(token, text) {

@@ -1,0 +1,19 @@
+// What an atlas of the site says of a head, wherever that head is met: fetched once it is needed.
+
+import { loadJson } from "../data/loading.js";
+
+const ROOT = new URL("../../", import.meta.url); // of the site
+let known;
+
+// head: {layer, head, model}; returns {line, address} of the atlas of its model, null if there is none
+export async function atlasOf({ layer, head, model }) {
+  const [, article] = /(?:articles|embed)\/([^/]+)\//.exec(location.pathname) ?? [];
+  if (!article || head < 0) return null;
+  known ??= loadJson(new URL("models/heads.json", ROOT).href).catch(() => ({ articles: {} }));
+  const { articles, atlases } = await known;
+  const atlas = atlases?.[articles[article]?.[model]];
+  const line = atlas?.lines[`L${layer}H${head}`];
+  if (!line) return null;
+  const address = new URL(atlas.at.replace("{layer}", layer).replace("{head}", head), ROOT).href;
+  return { line, address };
+}
