@@ -45,9 +45,9 @@ def release(data: StudyData) -> dict[str, str | dict]:
     return dict(import_module(f"report.kinds.{data.kind}.release").release(data))
 
 
-def heads_known(data: StudyData) -> list[tuple[ModelData, dict[str, str]]]:
-    """Of a kind that tells heads apart, each model of an article, and name of a head -> the line
-    about it that other articles show; [] of other kinds."""
+def heads_known(data: StudyData) -> list[tuple[ModelData, list[list[str]]]]:
+    """Of a kind that tells heads apart, each model of an article, and by layer and head the line
+    about a head that other articles show; [] of other kinds."""
     if file_of(data.kind, "release.py") is None:
         return []
     return list(import_module(f"report.kinds.{data.kind}.release").heads(data))

@@ -127,18 +127,21 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
         # A folder's index, as articles are: only there do builders agree about links in HTML.
         folder = site_src if name == "index" else site_src / name
         files.write_text(folder / "index.md", template.render(**context))
-    _write_heads(pages, datas, site_src)
+    write_heads(pages, datas, site_src)
 
 
-def _write_heads(pages, datas, site_src):
-    """Where articles find what an atlas of the site says of the heads of their models."""
+def write_heads(pages: list[Page], datas: list, site_src: Path) -> None:
+    """Write where articles find what an atlas of the site says of the heads of their models.
+
+    pages, datas: as of `render_lists`
+    """
     atlases, models = [], {}
     for page, data in zip(pages, datas, strict=True):
-        shown = next((page.figures[name] for name in ONE_HEAD if name in page.figures), None)
-        for model, lines in folders.heads_known(data) if shown else ():
+        figure = next((page.figures[name] for name in ONE_HEAD if name in page.figures), None)
+        for model, lines in folders.heads_known(data) if figure else ():
             models.setdefault(_checksum(model), len(atlases))
             state = "layer={layer},head={head}"
-            at = f"articles/{page.name}/#fig-{shown[0]}:{state}"
+            at = f"articles/{page.name}/#fig-{figure[0]}:{state}"
             atlases.append({"article": page.name, "at": at, "lines": lines})
     articles = {
         page.name: {
@@ -148,11 +151,11 @@ def _write_heads(pages, datas, site_src):
         }
         for page, data in zip(pages, datas, strict=True)
     }
-    found = {
+    content = {
         "atlases": atlases,
         "articles": {name: each for name, each in articles.items() if each},
     }
-    files.write_text(site_src / HEADS, json.dumps(found, ensure_ascii=False))
+    files.write_text(site_src / HEADS, json.dumps(content, ensure_ascii=False))
 
 
 def _checksum(model):

@@ -143,7 +143,7 @@ PROJECT = Project(ROOT)
 ATLAS = {
     "article": "atlas",
     "at": "articles/atlas/#fig-7:layer={layer},head={head}",
-    "lines": {f"L{n}H{m}": f"place {n} of 9 in “<b>” ({m})" for n in range(3) for m in range(3)},
+    "lines": [[f"place {n} of 9 in “<b>” ({m})" for m in range(9)] for n in range(9)],
 }
 """An atlas of the site, of the models of all pages."""
 

@@ -1,6 +1,8 @@
 """Heads by two measures, and the field that finds them by what they do."""
 
 import itertools
+import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from report.figures import composition, head_distances, head_examples, head_tokens, heads_by_two
 from report.figures.parts.heads import HeadFindings, head_label
 from report.kinds.atlas.data import verify
+from report.pages.lists import HEADS, write_heads
 from tests.figures import hand_atlas
 from tests.figures.live_page import OF_ATLASES, go_live, painted, until
 from tests.figures.tools import set_to
@@ -248,3 +251,20 @@ def test_composition_follows_what_is_read_and_who_reads(desk, atlas_address):
     until(desk, f"document.querySelector('#fig-{number}').textContent.includes('For its values')")
     set_to(desk, number, layer=1, head=0)
     until(desk, f"document.querySelector('#fig-{number}').textContent.includes('L1H0 reads')")
+
+
+def test_articles_about_a_model_find_its_atlas(atlas, tmp_path):
+    names = {"atlas": {"heads_by_two": (1, ""), "head_examples": (4, "")}, "other": {}}
+    pages = [SimpleNamespace(name=name, figures=figures) for name, figures in names.items()]
+    write_heads(pages, [atlas, atlas], tmp_path)
+    content = json.loads((tmp_path / HEADS).read_text("utf-8"))
+    (found,) = content["atlases"]
+    assert found["at"] == "articles/atlas/#fig-4:layer={layer},head={head}"
+    assert content["articles"] == {name: {atlas.path.name: 0} for name in names}
+    layer, head = hand_atlas.PREVIOUS
+    line = found["lines"][layer][head]
+    assert line.startswith("place 1 of 12 in “")
+    assert line.endswith("token before”: 90\u00a0% (control 88\u00a0%)")
+    assert [len(each) for each in found["lines"]] == [atlas.heads] * atlas.layers
+    write_heads(pages[1:], [atlas], tmp_path)
+    assert json.loads((tmp_path / HEADS).read_text("utf-8")) == {"atlases": [], "articles": {}}

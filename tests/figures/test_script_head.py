@@ -277,7 +277,7 @@ def test_what_an_atlas_says_of_a_head_stands_at_it_and_leads_there(page, address
     go_live(page, 5)
     name = page.locator(NAME).first
     at = tuple(map(int, name.inner_text().removeprefix("L").split("H")))
-    line = ATLAS["lines"][name.inner_text()]
+    line = ATLAS["lines"][at[0]][at[1]]
     name.hover()
     until(page, "document.querySelector('.head-card:not([hidden]) small')")
     assert page.locator(".head-card small").text_content() == line  # text, whatever it is

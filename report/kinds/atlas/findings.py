@@ -56,8 +56,8 @@ class Findings(HeadFindings):
     def share_at(self, at: Head, distance: int) -> float:
         """The share of its attention that a head gives so many tokens away, 0 to 1, where the bins
         of the dataset begin; -1: to the first token of the text."""
-        found = self.data.portrait("distances", at.layer, at.head)
-        return float(found["share"][found["distance"] == distance].sum())
+        table = self.data.portrait("distances", at.layer, at.head)
+        return float(table["share"][table["distance"] == distance].sum())
 
     def strength(self, at: Head) -> tuple[float, float]:
         """The largest probability that a head gives to another token than the first of the text,
@@ -69,10 +69,10 @@ class Findings(HeadFindings):
     def most_read(self, at: Head) -> tuple[str, float, float]:
         """The token that gets most of a head's attention beyond its frequency: its text, its share,
         and what even attention would give; the first token of each text left out."""
-        found = self.data.portrait("tokens", at.layer, at.head)
-        place = found["side"].tolist().index("to")
-        word = self.data.word(int(found["token"][place]))
-        return word, float(found["value"][place]), float(found["usual"][place])
+        table = self.data.portrait("tokens", at.layer, at.head)
+        place = table["side"].tolist().index("to")
+        word = self.data.word(int(table["token"][place]))
+        return word, float(table["value"][place]), float(table["usual"][place])
 
     def writers(self, by: str, reader: Head) -> list[Head]:
         """The heads in lower layers, each with how much a head reads of it, the most first.

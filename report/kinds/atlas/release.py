@@ -12,7 +12,6 @@ import numpy as np
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
 from report.datasets.formats.head_statistics import STEP
-from report.figures.parts.heads import head_label
 from report.kinds.atlas import beside
 from report.kinds.atlas.data import AtlasData, AtlasModels
 
@@ -73,18 +72,13 @@ def _cell(value):
     return "" if np.isnan(value) else f"{value:.{DIGITS}g}"
 
 
-def heads(data: AtlasData | AtlasModels) -> Iterator[tuple[AtlasData, dict[str, str]]]:
-    """Each model, and name of a head -> the line about what it does most, beside all heads."""
+def heads(data: AtlasData | AtlasModels) -> Iterator[tuple[AtlasData, list[list[str]]]]:
+    """Each model, and by layer and head the line about what a head does most, beside all others."""
     for model in data.models:
         places = {name: _places(model.of_heads(name, name, "corpus")) for name in model.words}
         number = model.layers * model.heads
-        yield (
-            model,
-            {
-                head_label(*divmod(at, model.heads)): _line(model, places, at, number)
-                for at in range(number)
-            },
-        )
+        lines = [_line(model, places, at, number) for at in range(number)]
+        yield model, [lines[at : at + model.heads] for at in range(0, number, model.heads)]
 
 
 def _line(model, places, at, number):

@@ -12,7 +12,7 @@ export async function atlasOf({ layer, head, model }) {
   known ??= loadJson(new URL("models/heads.json", ROOT).href).catch(() => ({ articles: {} }));
   const { articles, atlases } = await known;
   const atlas = atlases?.[articles[article]?.[model]];
-  const line = atlas?.lines[`L${layer}H${head}`];
+  const line = atlas?.lines[layer]?.[head];
   if (!line) return null;
   const address = new URL(atlas.at.replace("{layer}", layer).replace("{head}", head), ROOT).href;
   return { line, address };
