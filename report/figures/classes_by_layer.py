@@ -66,7 +66,7 @@ def chart(data: TableData, **state: str) -> altair.LayerChart:
             lines,
             _even(data, shown, x),
             *points,
-            *_named_even(),
+            *theme.dashes("uniform attention", strokeWidth=1.6, color=altair.ExprRef("ink")),
             *rank_lines.marked_head(shown, x, y),
         ),
         theme.Source("class_shares.json", "tables", ["heads"]),
@@ -99,21 +99,6 @@ def _even(data, shown, x):
     else:
         mark = first.mark_line(strokeDash=[5, 4], strokeWidth=1.6, **style)
     return mark.encode(x=x, y=altair.Y("even:Q"))
-
-
-def _named_even():
-    """What that line is, in the upper right corner: beside the line it would lie on others.
-
-    It stands above the number of the highest head.
-    """
-    rule = altair.Chart(altair.InlineData([{}])).mark_rule(
-        strokeDash=[5, 4], strokeWidth=1.6, color=altair.ExprRef("ink"), aria=False
-    )
-    style = {"align": "right", "baseline": "bottom", "aria": False}
-    return [
-        rule.encode(**theme.place(x="width - 142", x2="width - 118", y=-29)),
-        theme.written("'uniform attention'", "width", -24, **style),
-    ]
 
 
 def rows(data: TableData, **state: str) -> dict[str, Rows]:

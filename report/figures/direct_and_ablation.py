@@ -151,7 +151,7 @@ def _zeros():
 
 
 def _diagonal(table):
-    """As far as both effects reach, and its name."""
+    """As far as both effects reach, and its name above the chart."""
     ends = (
         table.transform_aggregate(
             left="min(direct)", bottom="min(drop)", right="max(direct)", top="max(drop)"
@@ -164,7 +164,7 @@ def _diagonal(table):
     line = ends.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.8, aria=False).encode(
         x=altair.X("low:Q"), x2=altair.X2("high:Q"), y=altair.Y("low:Q"), y2=altair.Y2("high:Q")
     )
-    return [line, *theme.along(ends, "datum.low", "datum.high", "as much lost as added")]
+    return [line, *theme.dashes("as much lost as added", strokeWidth=1.2, opacity=0.8)]
 
 
 def _names(table, axes):

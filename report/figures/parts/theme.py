@@ -167,14 +167,19 @@ def written(expression: str, x: float | str, y: float | str, **style: Any) -> al
     return text.encode(**place(x=x, y=y))
 
 
-def along(ends: alt.Chart, low: str, high: str, text: str) -> list[alt.Chart]:
-    """Layers with the name of a line on which x and y are equal, below it and to its right.
+def dashes(text: str, **look: Any) -> list[alt.Chart]:
+    """Layers with the name of a dashed line, above the upper right corner of the chart: beside the
+    line it would lie on others.
 
-    ends: of one row; low, high: its ends on both axes, expressions
+    look: of the line
     """
-    named = ends.transform_calculate(at=f"0.55 * {low} + 0.45 * {high}")
-    marks = halo(named.mark_text, text=text, align="left", baseline="top", dx=8)
-    return [mark.encode(x=alt.X("at:Q"), y=alt.Y("at:Q")) for mark in marks]
+    rule = alt.Chart(alt.InlineData([{}])).mark_rule(strokeDash=[5, 4], aria=False, **look)
+    wide = 6.6 * len(text)
+    style = {"align": "right", "baseline": "bottom", "aria": False}
+    return [
+        rule.encode(**place(x=f"width - {wide + 30}", x2=f"width - {wide + 6}", y=-29)),
+        written(f"'{text}'", "width", -24, **style),
+    ]
 
 
 def halo(mark: Callable[..., alt.Chart], **style: Any) -> list[alt.Chart]:
