@@ -61,20 +61,20 @@ def caption(data: PairData) -> str:
         "A row is a head, a mark the share of the prompts' difference that it carries at a "
         "token.\nSo much of the difference comes back when what the head hands on in the clean "
         "prompt is put into the corrupted one, or is lost when it is put the other way round. "
-        f"The {_shown_number(data)} heads that restore most are shown, the first on top. "
+        f"The {_shown_number(data)} heads with the largest shares, above or below 0, are shown. "
         "On the left one token at a time is replaced, from the first that differs; where the two "
         "prompts have other tokens, both are named, the clean one first. On the right all tokens "
         "are: by what they are in the other prompt, by the head's mean over other texts, or by "
         "zeros. A share is 100 % where one prompt becomes the other. A triangle that points down "
-        "is a share below 0: the replaced head moves the answer further away. Areas are to one "
+        "is a share below 0: the head works against the difference. Areas are to one "
         "scale on each side; less than a twentieth of the largest has no mark."
     )
 
 
 def use(data: PairData) -> str:
     return (
-        "Point at a cell, or use the arrow keys, to read its share. Click on it, and figures of "
-        "one head show it."
+        "Point at a cell, or use the arrow keys, to read its share. Click on it to mark its head "
+        "in the other figures."
     )
 
 

@@ -136,7 +136,7 @@ class PairData(ModelData):
     @functools.cached_property
     def receivers(self) -> list[Receiver]:
         """Heads whose edges were measured, those with the largest effects first; then the random
-        ones. None where paths cannot be told apart, see `about["reason"]`."""
+        ones. Empty where paths cannot be told apart, see `about["reason"]`."""
         table = self._tables["receivers"]
         return [
             Receiver(
