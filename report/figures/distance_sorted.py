@@ -56,6 +56,7 @@ def chart(data: DifferenceData | DifferenceModels, **state: str) -> altair.Layer
         symbolType="stroke",
         symbolSize=300,
         symbolStrokeWidth=3,
+        symbolOpacity=1,  # the band that it is of too is faint
     )
     legend = legend if len(labels) > 1 else None
     turns = range(len(labels))

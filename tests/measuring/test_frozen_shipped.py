@@ -33,7 +33,7 @@ from tests.effects.test_composition import llama
 WHERE = project(ROOT)
 PLACES = (0, 101, 299)
 """Questions that are asked again; the fillers are made for the first of all."""
-MOST = 1_000_000
+MOST = 1_200_000
 """Bytes of all of them."""
 
 
