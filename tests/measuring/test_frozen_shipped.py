@@ -33,8 +33,8 @@ from tests.effects.test_composition import llama
 WHERE = project(ROOT)
 PLACES = (0, 101, 299)
 """Questions that are asked again; the fillers are made for the first of all."""
-MOST = 1_200_000
-"""Bytes of all of them."""
+MOST = 3_500_000
+"""Bytes of all of them; half are the texts that the heads of an atlas are shown with."""
 
 
 @dataclass(frozen=True)
