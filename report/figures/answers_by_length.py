@@ -55,7 +55,7 @@ def chart(data: ModelAnswers, panel: int = 0, **state: str) -> altair.LayerChart
     x = altair.X("tokens:Q", title="added tokens")
     x = x.scale(domain=[0, max(data.lengths)], nice=False, padding=12)
     x = x.axis(values=[0, *data.lengths], format="d", grid=False)
-    y = altair.Y("difference:Q", title=None).axis(tickCount=5, format="+.2~f")
+    y = altair.Y("difference:Q", title=None).axis(tickCount=4, format="+.2~f")
     y = y.scale(padding=8)  # an interval that ends at the frame looks as if it were cut off
     colour = {"color": theme.themed(*COLOUR)}
     tooltip = [

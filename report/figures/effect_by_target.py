@@ -295,8 +295,8 @@ def seen(data: PredictionData, **state: int) -> str:
     )
     if looked == mattered:
         return (
-            f"{said}; it matters most. From it comes {predicted.signed(effect[looked])} of a "
-            f"direct effect of {total}."
+            f"{said}. That token also matters most: from it comes "
+            f"{predicted.signed(effect[looked])} of a direct effect of {total}."
         )
     return (
         f"{said}; another matters more. From that comes {predicted.signed(effect[looked])} of a "

@@ -62,11 +62,11 @@ def seen(data: Panels, **state: str) -> str:
     if min(second_weights) <= 0 or any(w != w for w in first_weights + second_weights):
         return f"“{first}” and “{second}” cannot be compared in every panel."
     times = [a / b for a, b in zip(first_weights, second_weights, strict=True)]
-    order = ", panel by panel" if len(times) > 1 else ""
+    order = ", in the order of the panels" if len(times) > 1 else ""
     return (
-        f"A token of “{first}” gets {score_terms.listed(_as_exact(times))} times the weight of one "
-        f"of “{second}”. The weights are means over the "
-        f"{data.noun}{order}.{received.straddling(data)}"
+        f"With {first}, one of them gets {score_terms.listed(_as_exact(times))} times what a token "
+        f"of a {second} gets{order}. The weights are means over the "
+        f"{data.noun}.{received.straddling(data)}"
     )
 
 

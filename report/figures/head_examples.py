@@ -1,6 +1,7 @@
 """Texts as one head reads them: those in which it is strongest, and ever weaker ones."""
 
 import altair
+import numpy as np
 
 from report.datasets.formats.passage import token_label
 from report.figures.parts import choices, theme
@@ -52,7 +53,7 @@ def use(data: AtlasData) -> str:
 
 def controls(data: AtlasData) -> list[Control | Switch]:
     options = {name: name for name in BEST} | {
-        f"above{each}": f"stronger than {each} %" for each in STRONGER_THAN
+        f"above{each}": f"above {each} % of texts" for each in STRONGER_THAN
     }
     return [
         choices.layer_control(data),
@@ -98,7 +99,7 @@ def rows(data: AtlasData, **state: int | str) -> dict[str, Rows]:
             {
                 "above": sum(each < score for each in order) / len(order),
                 "score": score,
-                "told": f"{head_label(*here)} gives {percent(score)} to one token, on average",
+                "told": f"the top target of {head_label(*here)} gets {percent(score)}, on average",
                 "begins": f"text {number}",
             }
             for number, score in scores.items()
@@ -140,12 +141,10 @@ def _in_slot(examples, slot):
 def seen(data: AtlasData, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     example = _in_slot(data.examples(at["layer"], at["head"]), at["example"])
-    order = sorted(data.scores(at["layer"], at["head"]).values())
-    middle = order[len(order) // 2]
+    middle = float(np.median([*data.scores(at["layer"], at["head"]).values()]))
     return (
-        f"In text {example.text}, {head_label(at['layer'], at['head'])} gives "
-        f"{percent(example.score)} to one token on average; in half of the texts, "
-        f"{percent(middle)} or less."
+        f"In text {example.text}, the top target of {head_label(at['layer'], at['head'])} gets "
+        f"{percent(example.score)} on average; in half of the texts, {percent(middle)} or less."
     )
 
 

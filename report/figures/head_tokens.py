@@ -30,12 +30,12 @@ def left_out(data: AtlasData) -> str:
 
 def caption(data: AtlasData) -> str:
     return (
-        "A bar is a token of the vocabulary; the line across it is what is usual. At the left: its "
-        "share of the attention, and of even attention. At the right: how surely the head looks "
-        "somewhere from it, and from all tokens.\nThe tokens with the largest excess over what is "
-        "usual are named, of those in at least 3 texts. The first token of each text, where many "
-        "heads rest, is left out on both sides. How surely a head looks is the largest probability "
-        "that it gives to another token than the first."
+        "A bar is a token of the vocabulary; the line across it is what is usual. Looks at: its "
+        "share of the attention, and of even attention. Strong at: how surely the head looks "
+        "somewhere from it, and from all tokens.\nNamed are tokens of at least 3 texts, those "
+        "first whose excess over what is usual, summed over all places, is largest. The first "
+        "token of each text, where many heads rest, is left out on both sides. How surely a head "
+        "looks is the largest probability that it gives to another token than the first."
     )
 
 

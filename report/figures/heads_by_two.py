@@ -9,7 +9,7 @@ import numpy as np
 from report.figures.parts import choices, marking, over_models, rank_lines, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
-from report.figures.parts.heads import HeadFindings, head_label
+from report.figures.parts.heads import HeadFindings, head_label, ranks
 from report.figures.parts.layers import layered
 from report.kinds.atlas import beside
 from report.kinds.atlas.data import AtlasData
@@ -160,8 +160,8 @@ def _x_title(expression):
 
 
 def _names(heads):
-    """The names of the heads with most of either, by turns above their points and below them; of
-    two that would lie on each other, the one that is not as high up is left out."""
+    """The names of the heads with most of either, beside their points; of two that would lie on
+    each other, the one that is not as high up is left out."""
     named = heads
     for field in "xy":
         last_first = [altair.SortField(field, order="descending")]
@@ -169,7 +169,6 @@ def _names(heads):
     named = (
         named.transform_calculate(place="min(datum.place_x, datum.place_y)")
         .transform_filter(f"datum.place <= {NAMED}")
-        .transform_calculate(below="datum.place % 2 === 0")
         .transform_window(
             **{
                 f"{at}_{field}": f"{at}({field})"
@@ -177,7 +176,6 @@ def _names(heads):
                 for field in ("x", "y", "place")
             },
             sort=[altair.SortField("x")],
-            groupby=["below"],
         )
     )
     covered = " || ".join(
@@ -189,13 +187,11 @@ def _names(heads):
         for at in ("lag", "lead")
     )
     place = {"x": altair.X("x:Q"), "y": altair.Y("y:Q"), "text": altair.Text("named:N")}
-    x, edge = "scale('x', datum.x)", 22
+    at_end = "scale('x', datum.x) > width - 44"
     style = {
-        "align": altair.ExprRef(
-            f"{x} < {edge} ? 'left' : {x} > width - {edge} ? 'right' : 'center'"
-        ),
-        "baseline": altair.ExprRef("datum.below ? 'top' : 'bottom'"),
-        "dy": altair.ExprRef("datum.below ? 7 : -6"),
+        "align": altair.ExprRef(f"{at_end} ? 'right' : 'left'"),
+        "baseline": "middle",
+        "dx": altair.ExprRef(f"{at_end} ? -8 : 8"),
         "fontSize": theme.TICK,
         "fontWeight": 600,
         "opacity": altair.ExprRef(f"{covered} ? 0 : 1"),
@@ -235,8 +231,8 @@ def seen(data: AtlasData, **state: str) -> str:
     pairs = np.stack([of.values(at[param], at["source"]).ravel() for param in ("across", "up")])
     pairs = pairs[:, ~np.isnan(pairs).any(0)]
     if pairs.shape[1] > 2 and (np.ptp(pairs, axis=1) > 0).all():
-        joint = number(float(np.corrcoef(pairs)[0, 1]))
-        said.append(f"Over {pairs.shape[1]} heads the two correlate by {joint}.")
+        joint = number(float(np.corrcoef([ranks(values) for values in pairs])[0, 1]))
+        said.append(f"Over {pairs.shape[1]} heads their rank correlation is {joint}.")
     return " ".join(said)
 
 

@@ -124,7 +124,8 @@ def _medians(data, points):
     medians = (
         points.transform_calculate(
             kind=f"{FIRST} ? 'the first token' : 'any other token'",
-            middle=f"(floor(datum.token / {step}) + 0.5) * {step}",
+            start=f"floor(datum.token / {step}) * {step}",
+            middle=f"(datum.start + min(datum.start + {step}, {data.length})) / 2",
         )
         .transform_aggregate(
             middle_magnitude="median(magnitude)", n="count()", groupby=["kind", "middle"]

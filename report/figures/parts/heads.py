@@ -73,6 +73,12 @@ def largest(values: np.ndarray) -> Head:
     return Head(int(layer), int(head), value, leads)
 
 
+def ranks(values: np.ndarray) -> np.ndarray:
+    """The rank of each value, 1 for the smallest; ties have their mean rank."""
+    _, place, number = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(number) - (number - 1) / 2)[place]
+
+
 class HeadFindings:
     """What prose may say of the measures of heads, computed from their tables.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from report.errors import ReportError
-from report.figures.parts.heads import Head, HeadFindings
+from report.figures.parts.heads import Head, HeadFindings, ranks
 from report.kinds.atlas.data import AtlasData, AtlasModels
 
 
@@ -117,12 +117,6 @@ def _sorted(values):
 
 def _known(values):
     return [head for head in _sorted(values) if not np.isnan(head.value)]
-
-
-def ranks(values: np.ndarray) -> np.ndarray:
-    """The rank of each value, 1 for the smallest; ties have their mean rank."""
-    _, place, number = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(number) - (number - 1) / 2)[place]
 
 
 NAMES = {"data": AtlasData, "find": Findings, "each": list}
