@@ -65,7 +65,7 @@ def chart(data: AtlasData, panel: int = 0, **state: int) -> altair.LayerChart:
     y = altair.Y("word:N", title=None, sort=altair.EncodingSortField("place", op="min")).axis(
         ticks=False, domain=False, labelLimit=120
     )
-    x = altair.X("value:Q", title=name).axis(format=".0%", tickCount=5)
+    x = altair.X("value:Q", title=name).axis(format=".1~%", tickCount=5)
     tooltip = [
         altair.Tooltip("told:N", title="title"),
         altair.Tooltip("usual:Q", title="usual", format=".1%"),

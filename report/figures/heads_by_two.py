@@ -126,12 +126,15 @@ def _table(data):
     )
     table = altair.Chart(altair.NamedData("rows"))
     for axis, param in (("x", "across"), ("y", "up")):
+        plain = f"replace({numbers}[{param}], '+', '')"
         table = table.transform_calculate(
             **{
                 axis: f"source === 'control' ? datum['control_' + {param}] : datum[{param}]",
                 f"c{axis}": f"datum['control_' + {param}]",
                 f"said_{axis}": (
                     f"{titles}[{param}] + ' ' + format(datum[{param}], {numbers}[{param}]) + "
+                    f"(isValid(datum['error_' + {param}]) ? ' ± ' + "
+                    f"format(datum['error_' + {param}], {plain}) : '') + "
                     f"(isValid(datum['control_' + {param}]) ? ' (control ' + "
                     f"format(datum['control_' + {param}], {numbers}[{param}]) + ')' : '')"
                 ),

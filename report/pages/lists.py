@@ -140,7 +140,7 @@ def write_heads(pages: list[Page], datas: list, site_src: Path) -> None:
         figure = next((page.figures[name] for name in ONE_HEAD if name in page.figures), None)
         for model, lines in folders.heads_known(data) if figure else ():
             models.setdefault(_checksum(model), len(atlases))
-            state = "layer={layer},head={head}"
+            state = "layer={layer},head={head},pinned_layer={layer},pinned_head={head}"
             at = f"articles/{page.name}/#fig-{figure[0]}:{state}"
             atlases.append({"article": page.name, "at": at, "lines": lines})
     articles = {

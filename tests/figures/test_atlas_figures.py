@@ -29,6 +29,8 @@ FOUND = {
     "which heads attend to the token before? > 0.5": [PREVIOUS],
     "L1H2": ["L1H2"],
     "1.2": ["L1H2"],
+    "head 2 of layer 1": ["L1H2"],
+    "layer 1 head 2": ["L1H2"],
     "l1h2, previous < 0.5": [],
     "line ends": ["L0H0", *(f"L{n // 4}H{n % 4}" for n in (11, 10, 9, 8, 7, 6, 5, 4, 2))],
     "least line ends > 0": ["L0H1", "L0H2"],
@@ -259,7 +261,8 @@ def test_articles_about_a_model_find_its_atlas(atlas, tmp_path):
     write_heads(pages, [atlas, atlas], tmp_path)
     content = json.loads((tmp_path / HEADS).read_text("utf-8"))
     (found,) = content["atlases"]
-    assert found["at"] == "articles/atlas/#fig-4:layer={layer},head={head}"
+    assert found["at"].startswith("articles/atlas/#fig-4:layer={layer},head={head}")
+    assert found["at"].endswith(",pinned_layer={layer},pinned_head={head}")  # the others follow
     assert content["articles"] == {name: {atlas.path.name: 0} for name in names}
     layer, head = hand_atlas.PREVIOUS
     line = found["lines"][layer][head]

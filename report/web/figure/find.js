@@ -6,7 +6,8 @@ import { headName } from "../reader/words.js";
 
 const SHOWN = 10; // rows of the table
 const COMPARED = /^(.*?)\s*(>=|<=|[<>≥≤])\s*(-?\d*\.?\d+)\s*(%?)$/u;
-const NAMED = /^L?\s*(\d+)\s*[.H]\s*(\d+)$/i;
+const NAMED = /^L?(?:ayer)?\s*(\d+)\s*(?:[.H]|,?\s*head)\s*(\d+)$/i;
+const PLACED = /^head\s*(\d+)\s*(?:of|in)\s*layer\s*(\d+)$/i; // as articles say it
 const SMALL = /^(least|lowest|smallest|without)\s+/i;
 const IDLE = new Set( // words that say nothing of what a head does
   "a all and at attend attending attention by do does find for from give gives head heads highest in is it look looking looks mean most much of on pay pays show that the their to token tokens what where which who with"
@@ -52,7 +53,7 @@ export class Finder {
     const wanted = [];
     const measures = [];
     for (const part of text.split(/,|;|\band\b|&/i).map((each) => each.trim()).filter(Boolean)) {
-      const [, layer, head] = NAMED.exec(part) ?? [];
+      const [, layer, head] = NAMED.exec(part.replace(PLACED, "$2.$1")) ?? [];
       if (layer !== undefined) {
         wanted.push((row) => row.layer === Number(layer) && row.head === Number(head));
         continue;

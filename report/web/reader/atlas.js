@@ -14,6 +14,6 @@ export async function atlasOf({ layer, head, model }) {
   const atlas = atlases?.[articles[article]?.[model]];
   const line = atlas?.lines[layer]?.[head];
   if (!line) return null;
-  const address = new URL(atlas.at.replace("{layer}", layer).replace("{head}", head), ROOT).href;
+  const address = new URL(atlas.at.replaceAll("{layer}", layer).replaceAll("{head}", head), ROOT).href;
   return { line, address };
 }
