@@ -40,6 +40,7 @@ from report.models.load.memory import is_lack_of_memory
 from report.models.load.sentences import supported
 from report.notebook.measurement import load
 from report.pages.assets import LOCAL, write_assets
+from report.pages.lists import HEADS
 from report.project import enclosing_project
 from report.site import serve
 
@@ -204,6 +205,8 @@ class Handler(serve.Handler):
             return self.send_error(HTTPStatus.NOT_FOUND)
         if rest == "articles/explore/":
             return self.made(self.desk.page, "text/html; charset=utf-8")
+        if rest == HEADS:  # no atlas is measured here
+            return self.made(lambda: b'{"atlases": [], "articles": {}}', "application/json")
         folder, _, below = rest.partition("/")
         name = below.partition("/")[0]
         if folder in ("datasets", "figures") and name.startswith("text-"):

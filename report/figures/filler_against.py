@@ -64,9 +64,9 @@ def seen(data: Panels, **state: str) -> str:
     times = [a / b for a, b in zip(first_weights, second_weights, strict=True)]
     order = ", in the order of the panels" if len(times) > 1 else ""
     return (
-        f"With {first}, one of them gets {score_terms.listed(_as_exact(times))} times what a token "
-        f"of a {second} gets{order}. The weights are means over the "
-        f"{data.noun}.{received.straddling(data)}"
+        f"A token of “{first}” gets {score_terms.listed(_as_exact(times))} times what one of "
+        f"“{second}” gets. The weights are means over the "
+        f"{data.noun}{order}.{received.straddling(data)}"
     )
 
 

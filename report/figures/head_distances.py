@@ -18,7 +18,7 @@ def title(data: AtlasData) -> str:
 
 def caption(data: AtlasData) -> str:
     return (
-        "A bar is the share of attention that goes so many tokens away; the line across it is what "
+        "A bar is the share of attention that goes so many tokens away. The line across it is what "
         "even attention would give.\nThe mean is over all tokens of "
         f"{count(data.texts['texts'], 'text')} but the first of each. The first token of a text, "
         "where many heads rest, has a bar of its own, however far it is."
@@ -43,12 +43,17 @@ def chart(data: AtlasData, **state: int) -> altair.LayerChart:
         altair.Tooltip("told:N", title="title"),
         altair.Tooltip("even:Q", title="even attention", format=".1%"),
     ]
-    bars = table.mark_bar(color=theme.themed(*theme.MASS.values()), aria=False)
+    there = table.transform_filter("datum.share > 0.0005")
+    bars = there.mark_bar(color=theme.themed(*theme.MASS.values()), aria=False)
+    room = table.mark_bar(opacity=0, aria=False)  # what is pointed at where a bar is low
+    whole = {"y": altair.YValue(0), "y2": altair.Y2Value(altair.ExprRef("height"))}
     even = table.mark_tick(
         color=altair.ExprRef("ink"), thickness=2, orient="horizontal", aria=False, bandSize=34
     )
     return altair.layer(
-        bars.encode(x=x, y=y, tooltip=tooltip), even.encode(x=x, y=altair.Y("even:Q"))
+        room.encode(x=x, tooltip=tooltip, **whole),
+        bars.encode(x=x, y=y, tooltip=tooltip),
+        even.encode(x=x, y=altair.Y("even:Q")),
     )
 
 

@@ -34,13 +34,13 @@ def caption(data: AtlasData) -> str:
     text = data.texts
     allowed = f" They may be used under {text['license']}." if text.get("license") else ""
     return (
-        "A point is a text; the higher, the more surely the head looks at one token in it. The "
-        "text in the ring stands below.\nHow surely a head looks from a token is the largest "
-        "probability that it gives to another token than the first of the text, and its strength "
-        f"in a text is the mean of that. The points are {len(data.portraits['sample']['text'])} "
-        f"texts, evenly spread over all {text['texts']:,}; the three in which the head is "
-        "strongest are taken of all. A part of a long text is shown, where the head is strongest. "
-        f"What a head does in its strongest texts is often not what it does in most.{allowed}"
+        "A point is a text, by how strong the head is in it. The text in the ring stands below.\n"
+        "How surely a head looks from a token is the largest probability that it gives to another "
+        "token than the first of the text, its top target here; its strength in a text is the mean "
+        f"of that. The points are {len(data.portraits['sample']['text'])} texts, evenly spread "
+        f"over all {text['texts']:,}; the three in which the head is strongest are taken of all. A "
+        "part of a long text is shown, where the head is strongest. What a head does in its "
+        f"strongest texts is often not what it does in most.{allowed}"
     )
 
 
@@ -80,7 +80,7 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
     ring = chosen.mark_point(size=150, strokeWidth=2, color=altair.ExprRef("ink"), aria=False)
     return theme.frame(
         layered(points.encode(x=x, y=y, tooltip=tooltip), ring.encode(x=x, y=y)),
-        theme.Source(ROWS, "tables", ["rows", "chosen"], tokens=None),
+        theme.Source(ROWS, "tables", ["rows", "chosen", "tokens"], tokens=None),
         description=f"{title(data)}: a point a text, by how strong the head is in it",
         controls=at,
         params=[altair.param(name="example", value=at[-1].value)],
@@ -142,12 +142,17 @@ def seen(data: AtlasData, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     example = _in_slot(data.examples(at["layer"], at["head"]), at["example"])
     middle = float(np.median([*data.scores(at["layer"], at["head"]).values()]))
+    named = head_label(at["layer"], at["head"])
     return (
-        f"In text {example.text}, the top target of {head_label(at['layer'], at['head'])} gets "
-        f"{percent(example.score)} on average; in half of the texts, {percent(middle)} or less."
+        f"In text {example.text}, the top target of {named} gets {percent(example.score)} on "
+        f"average. In half of the texts it gets {percent(middle)} or less."
     )
 
 
 def alt(data: AtlasData, **state: int | str) -> str:
     number = count(len(data.portraits["sample"]["text"]), "text")
-    return f"{number} by how strong the head is in them, the weakest first. {seen(data, **state)}"
+    at = choices.at_state(controls(data), state)[-1]
+    return (
+        f"{number} by how strong the head is in them, the weakest first. Below stands the text of "
+        f"the choice “{at.options[at.value]}”. {seen(data, **state)}"
+    )

@@ -17,7 +17,7 @@ ROW = 26
 """Pixels of a token."""
 
 SIDES = {"to": "Looks at", "from": "Strong at"}
-LONGEST = 16
+LONGEST, NO_WIDTH = 16, "\u200b"
 
 
 def title(data: AtlasData) -> str:
@@ -30,7 +30,7 @@ def left_out(data: AtlasData) -> str:
 
 def caption(data: AtlasData) -> str:
     return (
-        "A bar is a token of the vocabulary; the line across it is what is usual. Looks at: its "
+        "A bar is a token; the line across it is what is usual. Looks at: its "
         "share of the attention, and of even attention. Strong at: how surely the head looks "
         "somewhere from it, and from all tokens.\nNamed are tokens of at least 3 texts, those "
         "first whose excess over what is usual, summed over all places, is largest. The first "
@@ -62,10 +62,10 @@ def boxes(data: AtlasData) -> list[grid.Box]:
 def chart(data: AtlasData, panel: int = 0, **state: int) -> altair.LayerChart:
     table = altair.Chart(altair.NamedData("rows"))
     name = "mean of the largest probability" if panel else "share of attention"
-    y = altair.Y("word:N", title=None, sort=altair.EncodingSortField("place", op="min")).axis(
+    y = altair.Y("word:N", title="token", sort=altair.EncodingSortField("place", op="min")).axis(
         ticks=False, domain=False, labelLimit=120
     )
-    x = altair.X("value:Q", title=name).axis(format=".1~%", tickCount=5)
+    x = altair.X("value:Q", title=name).axis(format=".1~%", tickCount=5, labelFlush=True)
     tooltip = [
         altair.Tooltip("told:N", title="title"),
         altair.Tooltip("usual:Q", title="usual", format=".1%"),
@@ -97,10 +97,11 @@ def _rows(data, panel, state):
     found, side = data.portrait("tokens", at["layer"], at["head"]), list(SIDES)[panel]
     named = head_label(at["layer"], at["head"])
     here = [n for n, each in enumerate(found["side"].tolist()) if each == side]
+    words = [_word(data, int(found["token"][n])) for n in here]
     return [
         {
             "place": place,
-            "word": _word(data, token, place),
+            "word": _word(data, token, words[:place].count(words[place])),
             "value": value,
             "usual": float(found["usual"][n]),
             "told": _told(named, side, value, _word(data, token)),
@@ -116,13 +117,13 @@ def _told(named, side, value, word):
     share = percent(value, 1)
     if side == "to":
         return f"{named} gives {share} of its attention to {word}"
-    return f"from {word}, {named} gives {share} to one token, on average"
+    return f"at {word}, the top target of {named} gets {share}"
 
 
-def _word(data, token, place=None):
-    """A token in quotation marks; two that read alike differ by a space that has no width."""
+def _word(data, token, alike=0):
+    """A token in quotation marks; two that read alike differ by spaces that have no width."""
     label = set_apart(shortened(token_label(data.word(token)), LONGEST))
-    return f"“{label}”" + ("" if place is None else "\u200b" * place)
+    return f"“{label}”{NO_WIDTH * alike}"
 
 
 def seen(data: AtlasData, **state: int) -> str:

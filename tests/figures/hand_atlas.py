@@ -109,7 +109,7 @@ def means(name, source):
 
 
 def portraits():
-    """`Portraits` of `TEXTS` texts: `PREVIOUS` looks at the token before, the others evenly."""
+    """`Portraits` of `TEXTS` texts: `PREVIOUS` looks at the token before, others nearly evenly."""
     found = Portraits.empty(LAYERS, HEADS)
     for number in range(TEXTS):
         ids = [(3 * place + number) % len(WORDS) for place in range(10 + 12 * number)]
@@ -122,7 +122,9 @@ def portrait(ids, number):
     length = len(ids)
     query, key = np.indices((length, length))
     even = np.tril(1 / (1 + query))
-    maps = np.broadcast_to(even, (LAYERS, HEADS, length, length)).copy()
+    drawn = np.tril(1 + (np.array(ids) == 1) + 0.0 * query)  # all like " lamp"
+    drawn /= drawn.sum(1, keepdims=True)
+    maps = np.broadcast_to(drawn, (LAYERS, HEADS, length, length)).copy()
     share = 1 - number / 20
     maps[PREVIOUS] = (1 - share) * even + share * (key == np.maximum(query - 1, 0))
     bins = np.where(key == 0, 0, np.searchsorted(STARTS, abs(query - key), side="right"))

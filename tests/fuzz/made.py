@@ -11,10 +11,11 @@ from report.datasets.formats import sides
 from report.datasets.read.study import open_study
 from report.measurements.effect_rows import EffectRows
 from report.measurements.head_statistics import HeadStatistics
+from report.measurements.portraits import PortraitTally
 from report.measurements.tally import Tally
 from report.pages.provenance import provenance
 from tests import factored, made_conditions
-from tests.figures import hand_made, hand_table
+from tests.figures import hand_atlas, hand_made, hand_table
 
 KINDS = {
     "passage": lambda folder: hand_made.study(folder, "alibi_bias").path,
@@ -68,6 +69,8 @@ def every_dataset(where, prediction):
         {0: effects | {"logit": np.float64(1 / 3), "first": np.float64(1)}}, tokens=14
     )
     found["effect-rows/1"] = store.check(rows.as_json(), "made")
+    portraits = PortraitTally(**vars(tally), portraits=hand_atlas.portraits(), words={1: " lamp"})
+    found["portrait-batch/1"] = store.check(store.sealed(portraits.as_json()), "made")
     return found
 
 

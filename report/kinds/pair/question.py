@@ -53,6 +53,6 @@ QUESTION = Question(
     whole=True,
     not_for=("models", "passage", "layers", "heads", "chat"),
     require=_require,
-    changes={"pair": "the prompts changed", "corpus": "the texts of means changed"},
+    changes={"pair": "the prompts changed", "corpus": "the corpus changed"},
     inside={"pair": (PairSpec, "a pair")},
 )

@@ -40,6 +40,7 @@ export class Chart {
     }
     this.view = view;
     this.params = new Set(spec.signals.map((each) => each.name));
+    this.drawnOf = new Set(spec.data.map((each) => each.name)); // others stand beside the chart
     this.singles = hasSingles(spec) ? new Singles(view, spec, () => this.readSingles()) : null;
     if (datasets.map) this.watchSize();
     placeTooltip(view, () => this.map && this.canvasBox);
@@ -115,7 +116,7 @@ export class Chart {
     const values = { ...state, ...shown.signals, ...painted.signals, ...this.marks };
     const chosen = hasSingles(spec) ? singlesStore(spec, this.figure.picks.singled) : {};
     if (!this.view) await this.embed(spec, { ...rows, ...chosen }, values);
-    else for (const name of datasets) this.view.data(name, rows[name] ?? []);
+    else for (const name of datasets.filter((each) => this.drawnOf.has(each))) this.view.data(name, rows[name] ?? []);
     if (!this.view) return;
     this.shown = shown;
     this.map?.zoom?.fit();
