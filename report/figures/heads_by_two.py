@@ -84,13 +84,14 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
     colour = altair.Color("layer:Q", legend=rank_lines.layer_legend(data)).scale(
         domain=[0, max(1, data.layers - 1)], **theme.ramp(theme.RANK_RAMP)
     )
+    tooltip = [altair.Tooltip("told:N", title="title"), altair.Tooltip("said_y:N", title="and")]
     points = heads.mark_circle(
         size=altair.ExprRef("width > 500 ? 64 : 40"),
         opacity=altair.ExprRef("length(found) && indexof(found, datum.named) < 0 ? 0.12 : 0.9"),
         stroke=altair.ExprRef("paper"),
         strokeWidth=0.8,
         aria=False,
-    ).encode(x=x, y=y, color=colour, tooltip=[altair.Tooltip("told:N", title="title")])
+    ).encode(x=x, y=y, color=colour, tooltip=tooltip)
     here = "datum.layer === marked_layer && datum.head === marked_head"
     marked = heads.transform_filter(marking.either(here))
     to_control = marked.transform_filter("isValid(datum.cx) && isValid(datum.cy)")
@@ -140,7 +141,7 @@ def _table(data):
                 ),
             }
         )
-    told = "datum.named + ': ' + datum.said_x + '; ' + datum.said_y"
+    told = "datum.named + ': ' + datum.said_x"
     return table.transform_calculate(told=told)
 
 
