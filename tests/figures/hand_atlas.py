@@ -122,7 +122,7 @@ def portrait(ids, number):
     length = len(ids)
     query, key = np.indices((length, length))
     even = np.tril(1 / (1 + query))
-    drawn = np.tril(1 + (np.array(ids) == 1) + 0.0 * query)  # all like " lamp"
+    drawn = np.tril(1 + np.isin(ids, (1, 4)) * (0.5 + query % 3))  # all like " lamp" and " hill"
     drawn /= drawn.sum(1, keepdims=True)
     maps = np.broadcast_to(drawn, (LAYERS, HEADS, length, length)).copy()
     share = 1 - number / 20
