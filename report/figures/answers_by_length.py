@@ -20,7 +20,7 @@ def title(data: ModelAnswers) -> str:
 
 def caption(data: ModelAnswers) -> str:
     return (
-        f"A point is what an addition changes, a mean over {len(data.texts)} questions, with its "
+        f"A point is what an added text changes, a mean over {len(data.texts)} questions, with its "
         "95 % interval. Each panel is a condition. The "
         "mean is of the log probability of "
         "the right answer, summed over its tokens, or of right answers, each token of which is the "

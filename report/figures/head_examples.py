@@ -144,8 +144,8 @@ def seen(data: AtlasData, **state: int | str) -> str:
     middle = float(np.median([*data.scores(at["layer"], at["head"]).values()]))
     named = head_label(at["layer"], at["head"])
     return (
-        f"In text {example.text}, the top target of {named} gets {percent(example.score)} on "
-        f"average. In half of the texts it gets {percent(middle)} or less."
+        f"In text {example.text}, {named} gives its top target but the first token "
+        f"{percent(example.score)} on average. In half of the texts, {percent(middle)} or less."
     )
 
 

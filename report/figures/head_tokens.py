@@ -116,7 +116,7 @@ def _rows(data, panel, state):
 def _told(named, side, value, word):
     share = percent(value, 1)
     if side == "to":
-        return f"{named} gives {share} of its attention to {word}"
+        return f"{named} gives {word} {share} of its attention beyond the first token"
     return f"at {word}, the top target of {named} gets {share}"
 
 
