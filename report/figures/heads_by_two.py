@@ -23,6 +23,9 @@ OPENS = {"up": ("induction", "prefix_matching"), "across": ("to_previous_token",
 NAMED = 3
 """Heads with the highest values of a measure that are named."""
 
+NEAR = [(at, far) for at in ("lag", "lead") for far in range(1, 2 * NAMED)]
+"""All other heads that are named, to the left and to the right."""
+
 DIGITS = 5
 """Significant digits of a number."""
 
@@ -174,21 +177,23 @@ def _names(heads):
         named.transform_calculate(place="min(datum.place_x, datum.place_y)")
         .transform_filter(f"datum.place <= {NAMED}")
         .transform_window(
-            **{
-                f"{at}_{field}": f"{at}({field})"
-                for at in ("lag", "lead")
+            [
+                altair.WindowFieldDef(op=at, field=field, param=far, **{"as": f"{at}{far}_{field}"})
+                for at, far in NEAR
                 for field in ("x", "y", "place")
-            },
+            ],
             sort=[altair.SortField("x")],
         )
     )
     covered = " || ".join(
-        f"isValid(datum.{at}_x) && datum.{at}_place < datum.place && "
+        f"isValid(datum.{at}{far}_x) && datum.{at}{far}_place "
+        f"{'<=' if at == 'lag' else '<'} datum.place && "
         + " && ".join(
-            f"abs(scale('{field}', datum.{at}_{field}) - scale('{field}', datum.{field})) < {most}"
+            f"abs(scale('{field}', datum.{at}{far}_{field}) - scale('{field}', datum.{field})) < "
+            f"{most}"
             for field, most in (("x", 44), ("y", 13))
         )
-        for at in ("lag", "lead")
+        for at, far in NEAR
     )
     place = {"x": altair.X("x:Q"), "y": altair.Y("y:Q"), "text": altair.Text("named:N")}
     at_end = "scale('x', datum.x) > width - 44"
