@@ -34,7 +34,7 @@ def caption(data: AtlasData) -> str:
     text = data.texts
     allowed = f" They may be used under {text['license']}." if text.get("license") else ""
     return (
-        "A point is a text, by how strong the head is in it. The text in the ring stands below.\n"
+        "A point is a text, by the strength of the head. The text in the ring stands below.\n"
         "How surely a head looks from a token is the largest probability that it gives to another "
         "token than the first of the text, its top target here; its strength in a text is the mean "
         f"of that. The points are {len(data.portraits['sample']['text'])} texts, evenly spread "

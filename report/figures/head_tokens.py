@@ -30,7 +30,7 @@ def left_out(data: AtlasData) -> str:
 
 def caption(data: AtlasData) -> str:
     return (
-        "A bar is a token; the line across it is what is usual. Looks at: its "
+        "A bar is a token; its line is what is usual. Looks at: its "
         "share of the attention, and of even attention. Strong at: how surely the head looks "
         "somewhere from it, and from all tokens.\nNamed are tokens of at least 3 texts, those "
         "first whose excess over what is usual, summed over all places, is largest. The first "
