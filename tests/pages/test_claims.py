@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from jinja2 import Environment
 
+from report.datasets.formats.pair import AT_TOKEN, CHANNELS, HEADS
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.pages.claims import ThroughErrors, failure, source_of
@@ -14,7 +16,7 @@ from report.pages.templates import environment
 from report.study.study import read_study
 from tests import made_answers, made_conditions, rendered
 from tests.commands import ROOT
-from tests.figures import hand_made, hand_sweep, hand_table
+from tests.figures import hand_atlas, hand_difference, hand_made, hand_sweep, hand_table
 
 
 def render(tmp_path, text, through_errors=False, **values):
@@ -232,14 +234,34 @@ def of_fillers(folder):
     return open_study([model.path for model in data.models], apart=[answers])
 
 
+def of_other_heads(folder):
+    """The frozen pair, as if each head had done what the one before it in its layer did."""
+    data = open_study([*(ROOT / "frozen" / "who-tells-it-where-to-look").iterdir()])
+    data.manifest["model"]["name"] = "turned"
+    for of in (data._tables["tokens"], data._tables["heads"]):
+        for name in of.keys() & {*HEADS, *AT_TOKEN}:
+            of[name] = np.roll(of[name], len(of[name]) // data.layers // data.heads)
+    for name in CHANNELS:
+        data._tables["receivers"][name] = np.roll(data._tables["receivers"][name], 1)
+    return data
+
+
 OTHER_DATA = {
     "attention-focus-plots": lambda folder: hand_made.several(folder, ("rotary", "alibi_bias")),
     "filler-tokens": of_fillers,
     "how-heads-form": hand_sweep.study,
     "reading-a-table": hand_table.study,
+    "what-four-bits-do": lambda folder: hand_difference.study(folder, ("Q8_0", "Q4_0", "MXFP4")),
+    "which-heads-do-what": hand_atlas.study,
     "who-gets-the-drink": None,
+    "who-tells-it-where-to-look": of_other_heads,
 }
 """Article that ships -> a function from a folder to data of its kind, of numbers at random."""
+
+
+def test_every_article_that_ships_is_tried_on_other_data():
+    articles = (ROOT / "templates" / "articles").glob("*.md.j2")
+    assert OTHER_DATA.keys() == {path.name.removesuffix(".md.j2") for path in articles}
 
 
 @pytest.mark.parametrize("name", OTHER_DATA)
