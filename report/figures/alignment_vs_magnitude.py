@@ -114,7 +114,7 @@ def seen(data: PassageData, **state: int) -> str:
     columns = updates.points(data, state)
     after_first = columns["token"] > 0
     against = float(np.mean(columns["alignment"][after_first] < 0))
-    side = "left of 0, against the state" if against >= 0.5 else "right of 0, along with it"
+    side = "left of 0, against the state" if against >= 0.5 else "right of 0, along the state"
     said = f"Of the updates, {percent(max(against, 1 - against))} lie {side}"
     way, correlation = tendency(columns)
     if correlation is None:

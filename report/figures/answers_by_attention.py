@@ -42,13 +42,12 @@ def caption(data: ModelAnswers) -> str:
     about = "" if many % GROUPS == 0 else "about "
     return (
         f"A small point is a question after {cell.tokens} tokens of “{cell.label}”, a large one "
-        f"the mean of {about}{many // GROUPS}. To the right: the share of attention that these "
-        "tokens get where the answer is said, a mean over the tokens before each token of the "
-        "answer, "
-        "over all heads and all layers. Upwards: how much more probable it makes the right "
-        f"answer. For the large points, the questions are in {GROUPS} groups of equally many, from "
-        "the least attention to the most; "
-        "their bars are where 95 % of the means lie when the questions are drawn again at random."
+        f"the mean of {about}{many // GROUPS} of them. To the right: the share of attention that "
+        "these tokens get where the answer is said, a mean over the tokens before each token of "
+        "the answer, over all heads and all layers. Upwards: how much more probable it makes the "
+        f"right answer. For the large points, the questions are in {GROUPS} groups of equally "
+        "many, from the least attention to the most; their bars are where 95 % of the means lie "
+        "when the questions are drawn again at random."
     )
 
 

@@ -58,7 +58,7 @@ def caption(data: PassageData) -> str:
         return (
             f"{target}Its place says how much each of the two terms of the score speaks for it: "
             f"the {across} term to the right, the {up} term upwards. Only differences between "
-            f"targets count, so {shift}. On the dashed line both say as much. "
+            f"targets count, so {shift}. On the dashed line both are equal. "
             f"Targets at both minima are left out{_token_0(data)}. Colour is the probability."
             f"{_mixed(data)}"
         )
@@ -261,8 +261,7 @@ def seen(data: PassageData, **state: int) -> str:
     if len(axes) == 2:
         side = "below" if most == 0 else "above"
         return (
-            f"At {share} of the points, the {what} term speaks most for the target. They lie "
-            f"{side} "
+            f"At {share} of the points, the {what} term does more for the target. They lie {side} "
             f"the dashed line.{of_mixed}"
         )
     mean = percent(parts[:, most].mean())

@@ -241,5 +241,5 @@ def _seen_by_distance(data, attention, lines):
     return (
         f"Distance moves the {lines[most]} term most, by {number(spreads[most])} "
         f"between its highest and its lowest point. It moves {score_terms.listed(others)}. The "
-        f"{lines[most]} term speaks most for {_targets(at)}."
+        f"{lines[most]} term is largest for {_targets(at)}."
     )

@@ -20,7 +20,7 @@ def caption(data: TableData) -> str:
     joined = ""
     if data.layers > 1:
         joined = ", and a line joins the values of one rank; it does not follow one head"
-    lines = "; lines and colours follow ranks, not heads" if joined else ""
+    lines = "; its line and colour say its rank in the layer" if joined else ""
     return (
         f"A point is a head{lines}. Its height is the "
         "probability that it gives to one class of targets, in the mean over the tokens of all "

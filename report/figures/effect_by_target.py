@@ -137,7 +137,7 @@ def _looks(panel: int) -> dict[str, Any]:
 def _map(panel: int) -> altair.LayerChart:
     """A map without its frame; params: size, shade_low, shade_high, legend_width, and marks."""
     kinds = signed_map.SIGNS if panel else theme.KINDS
-    marks = "most of the effect" if panel else "top targets"
+    marks = "on the prediction" if panel else "top targets"
     return layered(
         cells.picture(),
         _legend(panel),

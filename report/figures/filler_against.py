@@ -62,11 +62,13 @@ def seen(data: Panels, **state: str) -> str:
     if min(second_weights) <= 0 or any(w != w for w in first_weights + second_weights):
         return f"“{first}” and “{second}” cannot be compared in every panel."
     times = [a / b for a, b in zip(first_weights, second_weights, strict=True)]
-    order = ", in the order of the panels" if len(times) > 1 else ""
+    said = [
+        f"{number} times ({place.title})"
+        for number, place in zip(_as_exact(times), data.places, strict=True)
+    ]
     return (
-        f"A token of “{first}” gets {score_terms.listed(_as_exact(times))} times what one of "
-        f"“{second}” gets. The weights are means over the "
-        f"{data.noun}{order}.{received.straddling(data)}"
+        f"A token of “{first}” gets {score_terms.listed(said)} what one of “{second}” gets. The "
+        f"weights are means over the {data.noun}.{received.straddling(data)}"
     )
 
 

@@ -24,8 +24,8 @@ def left_out(data: SweepData) -> str:
 
 def caption(data: SweepData) -> str:
     return (
-        "A point is a head; lines and colours follow ranks, not heads. At each layer the heads are "
-        "sorted by their value, and a line joins the values of one rank. The highest "
+        "A point is a head; its line and colour say its rank in the layer. At each layer the "
+        "heads are sorted by their value, and a line joins the values of one rank. The highest "
         "head of a layer has its name beside it, or its number where there is less room. All "
         "panels have the same scale."
     )
@@ -92,10 +92,9 @@ def seen(data: SweepData, **state: str) -> str:
     most, least = (data.compared[int(which(means))] for which in (np.argmax, np.argmin))
     what = "of tokens" if habit in over_models.OFTEN else "of probability"
     return (
-        f"Looking at {over_models.HABITS[habit]}: {percent(max(means))} on average in "
-        f"{most.label}, {percent(min(means))} in {least.label}. These are shares {what}. The most "
-        f"is {percent(best.habit(habit).max())}, L{layer}H{head} of "
-        f"{best.label}."
+        f"Highest is L{layer}H{head} of {best.label}, {percent(best.habit(habit).max())}. These "
+        f"are shares {what} that go to {over_models.HABITS[habit]}. An average head has most in "
+        f"{most.label}, {percent(max(means))}, and least in {least.label}, {percent(min(means))}."
     )
 
 

@@ -324,7 +324,7 @@ def seen(data: PredictionData, **state: int | str) -> str:
         said = lens.words[int(lens.tokens[begins - 1, shown.row, 0])]
         before = f" Just before, that was {predicted.quoted(said)}."
     return (
-        f"At {shown.place}, {word} is the first guess from “{lens.labels[begins]}” on.{before} In "
+        f"At {shown.place}, the first guess is {word} from {lens.labels[begins]} on.{before} In "
         f"the end it gets {share}."
     )
 

@@ -15,9 +15,9 @@ from report.text import number
 ASPECT, PHONE_ASPECT = 1.6, 1.0
 
 LINES = {
-    "second": ("said again", [1, 0], theme.KINDS["another token"][1:]),
-    "first": ("random tokens, said first", [7, 3], tuple(theme.INK.values())),
-    "unrepeated": ("same places, not said before", [2, 2], tuple(theme.SOFT.values())),
+    "second": ("second half, said again", [1, 0], theme.KINDS["another token"][1:]),
+    "first": ("first half", [7, 3], tuple(theme.INK.values())),
+    "unrepeated": ("control, nothing repeated", [2, 2], tuple(theme.SOFT.values())),
     "texts": ("short texts", [10, 3, 2, 3], tuple(theme.MASS.values())),
 }
 """Which loss -> (name, dash, (colour on light, colour on dark))."""
@@ -48,13 +48,12 @@ def caption(data: SweepData) -> str:
             " The thin upright rule is where the training begins to drill other repetitions, too."
         )
     return (
-        "A line is the loss on one kind of token: lower is better. At 0, a token is certain. "
-        f"“Said first” and “said again” are over {sweep['sequences']} sequences of "
-        f"{sweep['length']} random tokens said twice. The first token of each copy is left out, as "
-        "nothing announces it. “Not said before” is the control: the same tokens at the same "
-        f"places, after other random tokens. Short texts are the corpus.{more} In the grey band "
-        "the highest induction score rises most. Steps are drawn closer together the later they "
-        "are."
+        "A line is the loss on one kind of token: lower is better. At 0, a token is certain. The "
+        f"halves are of {sweep['sequences']} sequences of {sweep['length']} random tokens said "
+        "twice. The first token of each half is left out, as nothing announces it. The control "
+        "has the same tokens at the same places as the second half, after other random tokens. "
+        f"Short texts are the corpus.{more} In the grey band the highest induction score rises "
+        "most. Steps are drawn closer together the later they are."
     )
 
 
@@ -171,9 +170,9 @@ def seen(data: SweepData, **state: int | str) -> str:
     at = int(np.argmax(steps))
     (before, low), (after, high) = gains[at], gains[at + 1]
     return (
-        f"Having been said before makes random tokens {number(gains[-1][0])} nats easier than in "
-        f"the control at step {gains[-1][1].step:,}. The gain rises most from step {low.step:,} "
-        f"({number(before)}) to step {high.step:,} ({number(after)})."
+        f"At step {gains[-1][1].step:,}, the second half costs {number(gains[-1][0])} nats less "
+        f"than the control. The difference rises most from step {low.step:,} ({number(before)}) "
+        f"to step {high.step:,} ({number(after)})."
     )
 
 

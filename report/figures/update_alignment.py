@@ -43,7 +43,11 @@ def seen(data: PassageData, **state: int) -> str:
     """On which side of 0 most updates lie, and the heads that are farthest out."""
     heads, _ = histogram.medians(data, "alignment", state)
     against = float(np.mean(updates.points(data, state)["alignment"] < 0))
-    side = "left of 0, against the hidden state" if against >= 0.5 else "right of 0, along with it"
+    side = (
+        "left of 0, against the hidden state"
+        if against >= 0.5
+        else "right of 0, along the hidden state"
+    )
     said = f"Of the updates, {percent(max(against, 1 - against))} lie {side}."
     low, high = int(heads.argmin()), int(heads.argmax())
     if heads[low] == heads[high]:

@@ -93,7 +93,8 @@ def markers(
         xOffset=altair.ExprRef(f"{cell} / 2"),  # the middle of its cell
         yOffset=altair.ExprRef(f"{down} / 2"),
         stroke=altair.ExprRef("paper"),
-        strokeWidth=altair.ExprRef(f"{cell} > 3 ? 0.5 : 0.25"),
+        # a mark on a cell of its own colour is seen by its edge
+        strokeWidth=altair.ExprRef(f"{cell} > 12 ? 1.4 : {cell} > 3 ? 0.5 : 0.25"),
         invalid=None,  # no row has invalid values, see `build.vega`
         aria=False,
     )

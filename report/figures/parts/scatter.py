@@ -39,7 +39,7 @@ def layers(axes: dict[str, str]) -> list[altair.Chart]:
         .transform_calculate(zero="0", end="min(datum.right, datum.top)")
     )
     line = ends.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.7, aria=False)
-    name = theme.dashes("both say as much", strokeWidth=1.2, opacity=0.7)
+    name = theme.dashes("both are equal", strokeWidth=1.2, opacity=0.7)
     x, y = (
         channel("zero:Q", title=f"{score_terms.short(axes[term])}, above minimum (score)").axis(
             titleColor=theme.themed(*theme.of_term(term)),
