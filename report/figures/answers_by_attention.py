@@ -42,7 +42,7 @@ def caption(data: ModelAnswers) -> str:
     about = "" if many % GROUPS == 0 else "about "
     return (
         f"A small point is a question after {cell.tokens} tokens of “{cell.label}”, a large one "
-        f"the mean of {about}{many // GROUPS} of them. To the right: the share of attention that "
+        f"the mean of {about}{many // GROUPS} questions. To the right: the share of attention that "
         "these tokens get where the answer is said, a mean over the tokens before each token of "
         "the answer, over all heads and all layers. Upwards: how much more probable it makes the "
         f"right answer. For the large points, the questions are in {GROUPS} groups of equally "

@@ -20,7 +20,9 @@ def caption(data: TableData) -> str:
     joined = ""
     if data.layers > 1:
         joined = ", and a line joins the values of one rank; it does not follow one head"
-    lines = "; its line and colour say its rank in the layer" if joined else ""
+    lines = (
+        ". Lines join the highest of each layer, the second highest, and so on" if joined else ""
+    )
     return (
         f"A point is a head{lines}. Its height is the "
         "probability that it gives to one class of targets, in the mean over the tokens of all "

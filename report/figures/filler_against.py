@@ -3,7 +3,7 @@
 import math
 
 from report.datasets.formats.conditions import called
-from report.figures.parts import choices, one_row, received, received_numbers, score_terms
+from report.figures.parts import choices, one_row, received, received_numbers
 from report.figures.parts.received import Panels
 
 
@@ -62,13 +62,13 @@ def seen(data: Panels, **state: str) -> str:
     if min(second_weights) <= 0 or any(w != w for w in first_weights + second_weights):
         return f"“{first}” and “{second}” cannot be compared in every panel."
     times = [a / b for a, b in zip(first_weights, second_weights, strict=True)]
-    said = [
-        f"{number} times ({place.title})"
-        for number, place in zip(_as_exact(times), data.places, strict=True)
+    begins, *others = [
+        (place.title, number) for place, number in zip(data.places, _as_exact(times), strict=True)
     ]
+    more = "".join(f"; in {title}, {number} times" for title, number in others)
     return (
-        f"A token of “{first}” gets {score_terms.listed(said)} what one of “{second}” gets. The "
-        f"weights are means over the {data.noun}.{received.straddling(data)}"
+        f"In {begins[0]}, “{first}” get {begins[1]} times what “{second}” gets for each "
+        f"token{more}. The weights are means over the {data.noun}.{received.straddling(data)}"
     )
 
 

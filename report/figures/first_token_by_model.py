@@ -31,10 +31,10 @@ def left_out(data: PassageModels) -> str:
 
 def caption(data: PassageModels) -> str:
     return (
-        "A point is a head; its line and colour say its rank in the layer. Its height is how "
-        "often it looks most at the first token. At each layer the heads are sorted by their "
-        "value, and a line joins the values of one rank. All panels have the same vertical axis. "
-        f"Token 0 is left out. {token_names.first_tokens(data)}"
+        "A point is a head. Lines join the highest of each layer, the second highest, and so on. "
+        "Its height is how often it looks most at the first token. At each layer the heads are "
+        "sorted by their value, and a line joins the values of one rank. All panels have the "
+        f"same vertical axis. Token 0 is left out. {token_names.first_tokens(data)}"
     ).strip()
 
 

@@ -24,10 +24,10 @@ def left_out(data: SweepData) -> str:
 
 def caption(data: SweepData) -> str:
     return (
-        "A point is a head; its line and colour say its rank in the layer. At each layer the "
-        "heads are sorted by their value, and a line joins the values of one rank. The highest "
-        "head of a layer has its name beside it, or its number where there is less room. All "
-        "panels have the same scale."
+        "A point is a head. Lines join the highest of each layer, the second highest, and so on. "
+        "At each layer the heads are sorted by their value, and a line joins the values of one "
+        "rank. The highest head of a layer has its name beside it, or its number where there is "
+        "less room. All panels have the same scale."
     )
 
 

@@ -324,8 +324,8 @@ def seen(data: PredictionData, **state: int | str) -> str:
         said = lens.words[int(lens.tokens[begins - 1, shown.row, 0])]
         before = f" Just before, that was {predicted.quoted(said)}."
     return (
-        f"At {shown.place}, the first guess is {word} from {lens.labels[begins]} on.{before} In "
-        f"the end it gets {share}."
+        f"At {shown.place}, {word} is the first guess after {lens.labels[begins]}.{before} In the "
+        f"end it gets {share}."
     )
 
 

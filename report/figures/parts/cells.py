@@ -94,7 +94,7 @@ def markers(
         yOffset=altair.ExprRef(f"{down} / 2"),
         stroke=altair.ExprRef("paper"),
         # a mark on a cell of its own colour is seen by its edge
-        strokeWidth=altair.ExprRef(f"{cell} > 12 ? 1.4 : {cell} > 3 ? 0.5 : 0.25"),
+        strokeWidth=altair.ExprRef(f"{cell} > 12 ? 2.2 : {cell} > 3 ? 0.5 : 0.25"),
         invalid=None,  # no row has invalid values, see `build.vega`
         aria=False,
     )
