@@ -183,7 +183,7 @@ def seen(data: PredictionData, **state: int) -> str:
     return (
         f"L{head.layer}H{head.head} gives {percent(share)} of its attention to "
         f"{predicted.quoted(sentence.tokens[target].label)}, whose score is {number(abs(total))} "
-        f"{way} their mean. Each side has a scale of its own. Of single parts, "
+        f"{way} the average. Each side has a scale of its own. Of single parts, "
         f"{found['key']} adds most in the key, and {found['query']} in the query."
     )
 
