@@ -44,7 +44,7 @@ MODELS = {
 }
 MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
 MODELS |= {"models/load/sentences", "models/load/tokenizing"}
-DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "verify")}
+DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read")}
 DATASETS |= {"datasets/"}
 APART = {"kinds/*/answers", "kinds/*/generated", "kinds/*/composition"}
 SEEN = {"measures/", "datasets/formats/", "datasets/read/"}
@@ -104,24 +104,14 @@ MAY_IMPORT = {
     "datasets/": LEAVES | {"datasets/damaged", "kinds/__init__"},
     "datasets/formats/": {"errors", "measures/", "datasets/damaged"},
     "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
-    "datasets/verify/conditions": {"errors", "datasets/", "datasets/formats/"},
-    "datasets/read/": LEAVES | BELOW | {"measures/", "datasets/verify/conditions"},
+    "datasets/read/": LEAVES | BELOW | {"measures/"},
     **{row: LEAVES | BELOW | {"datasets/read/"} for row in ("kinds/*/pieces", *sorted(APART))},
     "kinds/*/beside": {"measures/"},
     "kinds/*/data": LEAVES
     | {"measures/"}
     | BELOW
-    | {"datasets/read/", "datasets/verify/conditions", "kinds/*/pieces", "kinds/*/beside"}
+    | {"datasets/read/", "kinds/*/pieces", "kinds/*/beside"}
     | APART,
-    "datasets/verify/": LEAVES
-    | {
-        "datasets/",
-        "datasets/formats/",
-        "datasets/read/",
-        "datasets/verify/conditions",
-        "kinds/__init__",
-        "kinds/folders",
-    },
     "measuring/": LEAVES
     | {"kinds/__init__", "kinds/folders", "measures/"}
     | {"project", "inputs/", "study/", "measurements/", "effects/"}
@@ -151,7 +141,7 @@ MAY_IMPORT = {
     | {"project", "study/", "inputs/", "models/find/", "datasets/"}
     | {"kinds/__init__", "kinds/folders", "kinds/*/findings"}
     | FIGURES,
-    "site/": LEAVES | {"inputs/", "datasets/", "datasets/verify/", "pages/"},
+    "site/": LEAVES | {"inputs/", "datasets/", "pages/", "kinds/__init__", "kinds/folders"},
     # all of them
     "console": {"project", "measuring/", "text"},
     "pipeline": {

@@ -3,7 +3,7 @@
 formats/    how numbers become JSON
 write/      the folder of datasets of one model
 read/       the same folder, for figures and templates; each kind has its own in report/kinds/
-verify/     what must hold beyond schemas/
 store.py    every dataset is written and read through it, and checked against its schema;
             damaged.py says what to do about one that does not fit
+whole.py    whether a folder is as it was measured: no file missing, changed or added
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from report import files
 from report.datasets import store
-from report.datasets.verify.whole import problems, require_measured
+from report.datasets.whole import problems, require_measured
 from report.errors import ReportError
 from report.project import Project
 

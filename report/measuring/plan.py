@@ -12,7 +12,7 @@ from typing import Any
 
 from report import files
 from report.datasets import store
-from report.datasets.verify.whole import damage
+from report.datasets.whole import damage
 from report.errors import PROGRAM, ReportError
 from report.kinds import folders
 from report.measuring.changes import changes

@@ -2,7 +2,6 @@
 changed."""
 
 from collections.abc import Callable, Hashable, Sequence
-from pathlib import Path
 from typing import Any
 
 
@@ -35,20 +34,3 @@ class Drawn:
         """Let go of what was not asked for since the last time."""
         self.results = {name: self.results[name] for name in self.used & self.results.keys()}
         self.used = set()
-
-
-Stamps = dict[Path, tuple[int, int] | None]
-
-
-def stamps(paths: Sequence[Path]) -> Stamps:
-    """What tells whether files were written since: time and size of each; None for one that is
-    missing."""
-    return {path: _stamp(path) for path in paths}
-
-
-def _stamp(path):
-    try:
-        about = path.stat()
-    except OSError:
-        return None
-    return about.st_mtime_ns, about.st_size

@@ -1,9 +1,9 @@
 """Verifies a built site as a reader's browser would meet it, without a browser.
 
 Every file must be the one that the build listed. Every link, anchor, picture, figure and dataset
-must resolve inside the site, as must what style sheets and scripts load. Every dataset must fit its
-schema and the hash in its manifest. No page may hold what is not allowed (see `allowed.py`), and
-every page must have the policy that stops foreign scripts.
+must resolve inside the site, as must what style sheets and scripts load. Every dataset must be the
+one that was measured, by the hash in its manifest. No page may hold what is not allowed (see
+`allowed.py`), and every page must have the policy that stops foreign scripts.
 Figures must be drawn from datasets that are there: specifications name them. The site map, the
 feed, the index of the search, `robots.txt` and `CNAME` must be what machines take them for.
 """
@@ -21,11 +21,10 @@ from urllib.parse import unquote, urlsplit
 from xml.parsers import expat
 
 from report import files
-from report.datasets import store
-from report.datasets.verify.published import check_datasets
+from report.datasets import store, whole
 from report.errors import ReportError, command
 from report.files import unreplaced
-from report.pages.provenance import NAME as PROVENANCE
+from report.kinds import folders, questions
 from report.site import protect, sums
 from report.site.address import built_for
 from report.site.links import in_script, in_styles, is_foreign, leads_to
@@ -219,7 +218,7 @@ def _check(folder):
         problems += _check_files(folder, pattern, links_in, site)
     anchors = {path: page.anchors for path, page in pages.items()}
     problems += check_services(folder, site, anchors)
-    problems += check_datasets(folder, counts) + _check_provenance(folder)
+    problems += check_datasets(folder, counts)
     if problems:
         more = f" (and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
         listed = "\n  ".join(map(_printable, problems[:SHOWN]))
@@ -352,28 +351,28 @@ def _check_loaded(path, links, folder, site):
     return problems
 
 
-def _check_provenance(folder):
-    """What is wrong with what pages tell machines of their datasets: every checksum must be right,
-    and all datasets told of."""
+def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
+    """Problems of the datasets of a built site: phrases that begin with the file, or the folder.
+
+    Each has to be the one that was measured, as its manifest says, and that one fitted its schema
+    when it was written. Then those of one kind and model have to fit together.
+
+    folder: of the site
+    counts: its entry "datasets" grows by one a dataset, but for manifests
+    """
     problems = []
-    for path in sorted(folder.glob(f"datasets/*/{PROVENANCE}")):
-        where = path.relative_to(folder)
+    for path in sorted(each.parent for each in folder.glob("datasets/*/*/manifest.json")):
+        where = path.relative_to(folder).as_posix()
         try:
-            about = store.read(path)
+            manifest = store.read(path / "manifest.json")
+            counts["datasets"] += len(manifest["files"])
+            problems += [f"{where}/{problem}" for problem in whole.problems(path, manifest)]
+            for kind in sorted(
+                {manifest["kind"], *(each for each in questions() if each in manifest)}
+            ):
+                folders.verify(kind, path)
         except ReportError as error:
-            problems.append(str(error))
-            continue
-        datasets, expected = about["datasets"], dict(about.get("release", {}))
-        expected |= {name: value for each in datasets for name, value in each["files"].items()}
-        expected |= {each["manifest"]: each["manifest_sha256"] for each in datasets}
-        for name, value in expected.items():
-            file = files.inside(path.parent, name)  # the schema allows no other name
-            if not file.is_file():
-                problems.append(f"{where}: tells of {name}, which is missing")
-            elif files.sha256(file) != value:
-                problems.append(f"{where}: {name} is not the file that it tells of")
-        there = {p.relative_to(path.parent).as_posix() for p in path.parent.glob("*/manifest.json")}
-        problems += [f"{where}: does not tell of {name}" for name in sorted(there - set(expected))]
+            problems.append(f"{where}: {error}")
     return problems
 
 

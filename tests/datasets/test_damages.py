@@ -13,12 +13,19 @@ import numpy as np
 import pytest
 
 from report.datasets import store
-from report.datasets.formats import answers, columnar, conditions, generated, rice, sweep
+from report.datasets.formats import (
+    answers,
+    attention,
+    columnar,
+    conditions,
+    generated,
+    rice,
+    sweep,
+)
 from report.datasets.formats.columnar import Column
 from report.datasets.formats.visible import Visible
-from report.datasets.verify.published import check_datasets, verify_attention
+from report.datasets.read.conditions import decoded_received, verify_texts
 from report.errors import ReportError
-from report.files import sha256
 from report.kinds.conditions.answers import ModelAnswers
 from report.kinds.prediction.data import PredictionData
 from report.kinds.prediction.data import verify as verify_prediction
@@ -34,7 +41,7 @@ from tests.made_prediction import generated_study
 def head(kind):
     """A file of cells of a kind of model, on its own."""
     like = hand_made.KINDS[kind]
-    return lambda *_: (hand_made.one_head(np.random.default_rng(2), 0, 1, like), verify_attention)
+    return lambda *_: (hand_made.one_head(np.random.default_rng(2), 0, 1, like), attention.decode)
 
 
 of_group = cache(lambda family: factored.datasets(factored.measured(family), 0))
@@ -42,33 +49,7 @@ of_group = cache(lambda family: factored.datasets(factored.measured(family), 0))
 
 def of_keys(*_):
     """A file of queries, with its keys."""
-    return deepcopy(of_group("qwen2")[0]), verify_attention
-
-
-def of_site(folder, _):
-    """The keys of a group of heads within a site."""
-    where = folder / "datasets" / "long" / ("0" * 12)
-    shards = deepcopy(of_group("llama"))
-    for shard in shards:
-        named = shard | {"keys": "keys/0/0.json"}
-        store.write(where / "attention" / "0" / f"{shard['head']}.json", named)
-
-    def read(data):
-        if data:
-            store.write(where / "keys" / "0" / "0.json", data)
-        files = {
-            path.relative_to(where).as_posix(): {"bytes": 1, "sha256": sha256(path)}
-            for path in sorted(where.rglob("*.json"))
-        }
-        manifest = hand_made.manifest(hand_made.KINDS["rotary"]) | {"files": files}
-        manifest["passage"] = {"name": "long", "tokens": factored.LENGTH}
-        store.write(where / "manifest.json", store.sealed(manifest))
-        counts = {"datasets": 0}
-        if problems := check_datasets(folder, counts):
-            raise ReportError("; ".join(problems))
-        assert counts["datasets"] == 3
-
-    return shards[0]["keys"], read
+    return deepcopy(of_group("qwen2")[0]), attention.decode
 
 
 def of_table(name, target=None):
@@ -130,6 +111,21 @@ def of_columns(*_):
 
 def of_received(*_):
     return conditions.encode_received(1, 2, statistics(3)), conditions.decode_received
+
+
+def of_texts(*_):
+    """The tokens of a study of conditions, and what a head gives to their positions."""
+    found = statistics(3)
+    both = {
+        "texts": conditions.encode_texts(found),
+        "received": conditions.encode_received(0, 1, found),
+    }
+
+    def read(data):
+        verify_texts(data["texts"])
+        decoded_received(data["received"], data["texts"])
+
+    return json.loads(json.dumps(both)), read
 
 
 def of_ranges(*_):
@@ -213,6 +209,12 @@ def other_column(data):
     of_questions["other"] = of_questions.pop("right.none.0")
 
 
+def lose_a_place(data):
+    for values in data["received"]["conditions"]["filler"]["mean"].values():
+        values.pop()
+
+
+FILLED = ("texts", "conditions", 1)
 SHARES = ("tables", "heads", "columns", "probability", "values")
 TOKENS = ("renderings", 0, "tokens")
 INDUCTION = ("tables", "heads", "columns", "induction")
@@ -231,17 +233,6 @@ DAMAGES = [
     (head("encoder"), lose("visible"), "the cells of term 'mixed' are not 300"),
     (head("encoder"), put("visible", "last", 3, 24), "token 3 sees targets 0 to 24"),
     (head("window"), put("visible", "first", 9, 4), "the cells of term 'content' are not 146"),
-    (
-        head("rotary"),
-        put("targets", rice.write(np.full((1, 209), 65))),
-        "the largest targets of token 0 are not 1 that it sees",
-    ),
-    (
-        head("rotary"),
-        put("targets", rice.write(np.full((1, 209), 42))),
-        "the largest targets of token 1 are not 2 that it sees",
-    ),
-    (head("window"), put("marker_count", 20, 8), "token 20 has more markers"),
     (head("rotary"), lose("marker_count"), "layer 0 head 1: .*marker_count has 23 values"),
     (head("rotary"), put("targets", ""), "not of packed integers"),
     (head("alibi_bias"), lose("terms", "bias", "values"), "term 'bias' has 23 values, not 24"),
@@ -272,8 +263,6 @@ DAMAGES = [
     (of_keys, put("terms", "content", "top", "AAAA"), "what is missing to term 'content'"),
     (of_keys, put("terms", "position", "rows", ""), "what is missing to term 'position'"),
     (of_keys, put("terms", "bias", "values", [1]), "term 'bias' has 1 values, not 60"),
-    (of_site, put("layer", 1), "0.json: is of layer 1 key head 0"),
-    (of_site, dict.clear, "no such dataset"),
     (
         of_table("class_shares.json"),
         put(*SHARES, 3 * 4 * 6 + 4 + 2, 99999),
@@ -326,6 +315,16 @@ DAMAGES = [
         lose("conditions", "filler", "last", "standard_error"),
         "layer 1 head 2, condition 'filler': last has 11 means and 10 errors; delete",
     ),
+    (of_texts, put(*FILLED, "name", "none"), "two conditions have one name: none"),
+    (of_texts, lose(*FILLED, "positions"), "positions are not 9 from -1 to 10"),
+    (of_texts, put(*FILLED, "positions", 8, 99), "positions are not 9 from -1 to"),
+    (of_texts, put(*FILLED, "segments", 2, "last", 9), "'question' is not within"),
+    (of_texts, put(*FILLED, "added", "note"), "no segment is called 'note'"),
+    (of_texts, put(*FILLED, "counts", 10, 3), "counts must begin at .* prompts, 3"),
+    (of_texts, put(*FILLED, "tokens", [*"abcdefghijkl"]), "12 tokens, 11 positions"),
+    (of_texts, lose("received", "conditions", "none", "all"), "head 1, 'none': has mean, last"),
+    (of_texts, lose_a_place, "'filler', mean: 10 values, not 11"),
+    (of_texts, lose("received", "conditions", "filler"), "has conditions none"),
     (of_ranges, put("last", [0, 2]), "token 1 sees targets 0 to 2, not a range within 0 to 1"),
     (of_ranges, lambda data: data.update(first=[0, 1], last=[0, 0]), "token 1 sees targets 1 to 0"),
     (of_ranges, put("first", [-1, 0]), "token 0 sees targets -1 to 0"),
@@ -342,8 +341,8 @@ def test_what_does_not_fit_is_refused_in_one_sentence(tmp_path, request, sound, 
     assert "\n" not in str(refused.value)
 
 
-SOUND = (of_keys, of_site, of_table("renderings.json"), of_sweep, of_answers, of_prediction)
-SOUND += (of_sentences, of_columns, of_received, of_ranges, *map(head, hand_made.KINDS))
+SOUND = (of_keys, of_table("renderings.json"), of_sweep, of_answers, of_prediction)
+SOUND += (of_sentences, of_columns, of_received, of_texts, of_ranges, *map(head, hand_made.KINDS))
 
 
 @pytest.mark.parametrize("sound", SOUND)

@@ -137,7 +137,7 @@ def test_what_draws_reads_or_refuses_does_not_count(kind):
     files = set(code.measuring_code(kind))
     assert not any(file.startswith(("figures/", "web/", "pages/")) for file in files)
     others = {f"kinds/{other}/measure.py" for other in KINDS if other != kind}
-    readers = {"datasets/read/study.py", "kinds/passage/data.py", "datasets/verify/published.py"}
+    readers = {"datasets/read/study.py", "kinds/passage/data.py", "datasets/read/conditions.py"}
     after = {"errors.py", "study/study.py", "pages/render.py", "measuring/plan.py"}
     readers |= {f"kinds/{each}/{name}.py" for each in KINDS for name in ("data", "findings")}
     assert not files & (others | readers | after)

@@ -11,7 +11,7 @@ from report.datasets import store
 from report.datasets.formats.answers import LOG_STEP
 from report.datasets.formats.composition import STEPS
 from report.datasets.formats.generated import STEP
-from report.datasets.verify.whole import require_measured
+from report.datasets.whole import require_measured
 from report.inputs.generated import sentences
 from report.kinds.atlas.composition import Composition
 from report.kinds.conditions import measure_answers as answers

@@ -6,7 +6,6 @@ import pytest
 
 from report.datasets import store
 from report.datasets.formats.rounding import PROBABILITY_ERROR
-from report.datasets.verify.published import check_datasets
 from report.errors import ReportError
 from report.figures.parts import choices
 from report.kinds import folders
@@ -15,6 +14,7 @@ from report.models.find.known import number_of_heads
 from report.notebook import measure
 from report.pages.templates import environment
 from report.project import project as project_in
+from report.site.check import check_datasets
 from report.study.front_matter import FrontMatter
 from report.study.study import read_studies
 from tests.small import SENTENCE, write_publication

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from report import __version__, files
 from report.datasets import store
 from report.pages.provenance import bibtex, provenance, tex
-from report.site.check import _check_provenance
 from tests.commands import ROOT
 from tests.figures import hand_made
 
@@ -95,35 +94,11 @@ def test_it_tells_where_the_numbers_come_from(data):
         assert dataset[name] == manifest[name]
     assert dataset["measured_on"] == manifest["date"]
     assert dataset["manifest_sha256"] == files.sha256(data.path / "manifest.json")
+    sums = {f"0123456789ab/{name}": each["sha256"] for name, each in manifest["files"].items()}
+    assert dataset["files"] == sums
     assert dataset["frozen"] is False
     assert provenance(study(), data, [manifest["key"]])["datasets"][0]["frozen"] is True
     assert told["article"]["url"] == f"{URL}articles/heads/"
-
-
-@pytest.fixture
-def site(tmp_path):
-    """A folder with the datasets and the provenance of an article, every file in a manifest."""
-    folder = tmp_path / "datasets" / "heads"
-    data = hand_made.study(folder / "0123456789ab")
-    store.write(folder / "provenance.json", provenance(study(), data))
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (lambda f: (f / "0123456789ab" / "manifest.json").write_text("{}"), "is not the file that"),
-        (lambda f: (f / "0123456789ab" / "manifest.json").unlink(), "which is missing"),
-        (lambda f: (f / "provenance.json").write_text("{"), "is not JSON"),
-        (lambda f: files.write_text(f / "another" / "manifest.json", "{}"), "does not tell of"),
-    ],
-    ids=["changed", "missing", "broken", "not told of"],
-)
-def test_checksums_that_are_wrong_are_told(site, damage, said):
-    assert _check_provenance(site) == []
-    damage(site / "datasets" / "heads")
-    (problem,) = _check_provenance(site)
-    assert said in problem
 
 
 def test_the_software_is_cited_by_a_file_that_follows_its_format():

@@ -3,4 +3,5 @@
 study.py    the datasets of an article of any kind, see `report.kinds`
 model.py    those of one model
 heads.py    its tables of heads, one a measure
+conditions.py  what must hold of a study of conditions beyond its schemas
 """

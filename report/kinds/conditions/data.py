@@ -11,8 +11,8 @@ import numpy as np
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.formats.conditions import called, over_edges
+from report.datasets.read.conditions import decoded_received, verify_texts
 from report.datasets.read.model import ModelData
-from report.datasets.verify.conditions import decoded_received, verify_texts
 from report.errors import ReportError
 from report.kinds.conditions.answers import ModelAnswers
 from report.text import isolated

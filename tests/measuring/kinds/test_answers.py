@@ -10,7 +10,6 @@ import torch
 
 from report.datasets import store
 from report.datasets.read.study import open_study
-from report.datasets.verify.published import check_datasets
 from report.errors import ReportError
 from report.files import sha256
 from report.kinds.conditions import measure_answers as kind
@@ -18,6 +17,7 @@ from report.kinds.conditions.answers import ModelAnswers
 from report.measuring import frozen, run
 from report.models.load.load import load_model
 from report.project import project as project_in
+from report.site.check import check_datasets
 from report.study.study import read_study
 from tests.measuring.kinds.test_conditions import PROMPTS
 from tests.small import write_publication
