@@ -34,7 +34,7 @@ from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run
 from report.models.load.load import LoadedModel
 from report.models.partial.model import open_partial, skeleton
-from report.models.partial.packed import open_checkpoint
+from report.models.partial.reader import open_checkpoint
 
 WAYS = {"full": (16, False), "first 4 layers": (4, False), "layer by layer": (16, True)}
 """Layers measured, and whether one at a time."""

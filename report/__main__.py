@@ -248,8 +248,7 @@ def new(
     Outside a publication, start one: a folder of that name with one article, settings, and a
     workflow for GitHub Pages. Nothing that exists is overwritten.
     """
-    from report.pages.new import new_article
-    from report.pages.publication import ARTICLE, new_publication
+    from report.pages.new import ARTICLE, new_article, new_publication
 
     where = project(root) if root else enclosing_project()
     path = new_article(name, kind, where) if where else new_publication(name, Path.cwd(), kind)

@@ -38,24 +38,21 @@ from report.measuring.plan import Plan, known_plans, left_out, plans
 from report.pages.assets import write_assets, write_theme
 from report.pages.bibliography import FILE as BIBLIOGRAPHY
 from report.pages.bibliography import uncited
-from report.pages.drawn import Drawn
 from report.pages.feed import write_feed
 from report.pages.gallery import write_gallery
 from report.pages.last import LastDrawn
 from report.pages.lists import remove_departed, render_lists
-from report.pages.new import stands_in
+from report.pages.new import placeholders, stands_in
 from report.pages.page import Page, Site
 from report.pages.prose import check_prose
-from report.pages.publication import placeholders
-from report.pages.reference.write import write_reference
+from report.pages.reference import write_reference
 from report.pages.render import failing, names_of, render_article
 from report.pages.share_card import write_cards
-from report.pages.stamps import stamps
+from report.pages.stamps import Drawn, stamps
 from report.project import Project
 from report.site.address import read_site, require_own_files
-from report.site.build import LastBuild, build, require_settings
+from report.site.build import LastBuild, build, require_settings, too_heavy
 from report.site.sums import require_site
-from report.site.weight import too_heavy
 from report.study.study import Study, read_studies, study_names
 from report.text import quoted
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from report import __version__
-from report.pages.publication import ADDRESS
+from report.pages.new import ADDRESS
 from tests.commands import ROOT
 from tests.documents import DOCS, NOT_RUN, WRITTEN, blocks, commands
 from tests.site import tiny_models

@@ -75,7 +75,7 @@ MAY_IMPORT = {
     # 2. checkpoint -> tensors -> numbers
     "measurements/": {"errors"},
     "models/load/memory": {"errors"},
-    "models/load/sentences": {"errors", "models/load/memory"},
+    "models/load/sentences": {"errors", "text", "models/load/memory"},
     "models/load/tokenizing": {"errors", "models/load/sentences"},
     "models/attention/": {"text", "errors", "measurements/", "models/load/memory"}
     | {"models/load/sentences"},

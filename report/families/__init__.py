@@ -3,7 +3,7 @@
 `<family>.toml` names the class of transformers and the smallest configuration that shows what sets
 the family apart; `[variants]` change some of its keys. The command `python -m report models` and
 the tests measure these models. A new family is one new file here, and no list names it.
-Only a family with a forward pass of our own is named in code, see `report.models.attention.own`.
+Only a family with a forward pass of our own is named in code, see `models.attention.own_forwards`.
 
     overview.py      what is measured of each family, as the command prints it
     verify.py        whether it is right: compared with transformers' own passes, in float64, the

@@ -84,14 +84,14 @@ def require_whole(loaded: "LoadedModel") -> None:
     raises: ReportError with what its weights need, what is free, and how many layers would fit
     """
     from report.models.find.weights import first_layers, parameters
-    from report.models.load import placement
-    from report.models.partial.packed import open_checkpoint
+    from report.models.load import memory
+    from report.models.partial.reader import open_checkpoint
 
     if loaded.partial is None or not loaded.partial.layer_by_layer:
         return
     about, folder = loaded.identity, loaded.folder
     held = open_checkpoint(folder).shapes(whole=False)
-    free = placement.available(placement.device_named(about["device"]))
+    free = memory.available(memory.device_named(about["device"]))
 
     def needs_of(layers):
         wanted = layers and partial(first_layers, count=layers)
@@ -99,14 +99,14 @@ def require_whole(loaded: "LoadedModel") -> None:
 
     most = loaded.measured_layers
     needed = needs_of(None if most == about["num_hidden_layers"] else most)
-    fitting = [n for n in range(1, most + 1) if needs_of(n) <= placement.SHARE * free]
+    fitting = [n for n in range(1, most + 1) if needs_of(n) <= memory.SHARE * free]
     instead = "; not even its first layer would fit"
     if fitting:
         layers = f"0-{fitting[-1] - 1}" if fitting[-1] > 1 else "0"
         instead = f": --layers {layers} needs {sized(needs_of(fitting[-1]))}"
     raise ReportError(
         f"model '{about['name']}' would need {sized(needed)} of memory to stay there, and "
-        f"{sized(free)} are free, of which weights may take {placement.SHARE:.0%}{instead}"
+        f"{sized(free)} are free, of which weights may take {memory.SHARE:.0%}{instead}"
     )
 
 
@@ -115,9 +115,9 @@ def require_room(tokens: int) -> None:
 
     raises: ReportError with what it needs, and what is free
     """
-    from report.models.load import placement
+    from report.models.load import memory
 
-    needed, free = A_CELL * tokens**2, placement.available(placement.device_named("cpu"))
+    needed, free = A_CELL * tokens**2, memory.available(memory.device_named("cpu"))
     if needed > free:
         raise ReportError(
             f"the text has {tokens:,} tokens, for which about {sized(needed)} of memory are "

@@ -71,7 +71,7 @@ def measure_piece(
     raises: ReportError if the model cannot be measured; the tally says which texts failed
     """
     from report.models.attention.self_check import recorded
-    from report.models.load.warned import heard
+    from report.models.load.sentences import heard
 
     with heard(loaded.identity["name"], announce):
         if has_corpus(kind):

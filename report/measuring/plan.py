@@ -20,7 +20,7 @@ from report.measuring.kept_heads import require_heads
 from report.measuring.key import determined_by, key_of, known_model
 from report.measuring.settings import measuring_settings, require_layers, require_some
 from report.models.find import names
-from report.models.find.sizes import size_of
+from report.models.find.names import size_of
 from report.project import Project
 from report.study.study import MODELS, Study
 

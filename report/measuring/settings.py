@@ -8,7 +8,7 @@ from dataclasses import replace
 from report.errors import ReportError
 from report.models.find import known, names
 from report.models.find.known import number_of_layers
-from report.models.find.sizes import Size, size_of
+from report.models.find.names import Size, size_of
 from report.project import Project
 from report.study.front_matter import FrontMatter
 from report.study.study import Study

@@ -6,14 +6,14 @@ prose.py         checks an article before a model runs, by its templates as they
 claims.py        sentences with what must hold of the data for them
 sentences.py     what there is to see at each state of a figure, in files beside the page
 templates.py     the language of templates, filters.py its filters, glossary.py its words
-citations.py     what an article cites, of works.py in bibliography.py: `references.bib`
+bibliography.py  what an article cites: `references.bib`
 page.py          what is said of an article wherever it is listed
-lists.py         home page (with line.py), archive, tags, models; feed.py, share_card.py
-reference/       the reference of the documentation, made from the code
+lists.py         home page, archive, tags, models; feed.py, share_card.py
+reference.py     the reference of the documentation, made from the code
 gallery.py       a page of the documentation for every figure
-drawn.py         what was drawn already: `serve --watch` draws only what changed
-last.py          what an earlier build drew, by stamps.py: other builds draw only what changed
+last.py          what an earlier build drew: others draw only what changed since; stamps.py tells,
+                 and has what was drawn already, for `serve --watch`
 provenance.py    where the numbers come from, for machines
 assets.py        scripts and styles, a lighter one of the theme; policy.py what browsers may load
-new.py           starts an article, publication.py a whole publication: `python -m report new`
+new.py           starts an article, or a whole publication: `python -m report new`
 """

@@ -15,10 +15,10 @@ from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
 from report.pages import claims, sentences
-from report.pages.citations import Citations
-from report.pages.drawn import Drawn
+from report.pages.bibliography import Citations
 from report.pages.glossary import term
 from report.pages.placed import PlacedFigure, controls_for, drawn, has_several, with_rows
+from report.pages.stamps import Drawn
 from report.pages.templates import HEAD, environment, head_name
 from report.project import Project
 from report.study.front_matter import FIGURE

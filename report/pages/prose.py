@@ -27,8 +27,7 @@ from report.figures.parts.choices import Switch
 from report.figures.parts.received import Panels
 from report.kinds import folders
 from report.pages.article import ArticleFigures, no_cover
-from report.pages.bibliography import read_bibliography
-from report.pages.citations import require_citation
+from report.pages.bibliography import read_bibliography, require_citation
 from report.pages.glossary import term
 from report.pages.templates import environment
 from report.project import Project

@@ -35,13 +35,12 @@ from report.kinds import folders
 from report.pages import filters, sentences
 from report.pages.article import BYLINE_HERE, ArticleFigures, figure_for, no_cover, partial
 from report.pages.claims import ThroughErrors
-from report.pages.drawn import Drawn
 from report.pages.gallery import places
 from report.pages.new import as_measured
 from report.pages.page import Page
 from report.pages.policy import policy
 from report.pages.provenance import NAME, provenance, write_release
-from report.pages.stamps import stamps
+from report.pages.stamps import Drawn, stamps
 from report.pages.templates import HEADS_OF, environment
 from report.project import Project, documentation
 from report.study.study import ENDING, Study, publication_of

@@ -1,10 +1,9 @@
 """From Markdown to a site, and to its readers.
 
-build.py     runs MkDocs or Zensical; protect.py puts the policy into every page, sums.py lists
-             all files
+build.py     runs MkDocs or Zensical, and says what is beyond the limits of a host; protect.py
+             puts the policy into every page, sums.py lists all files
 allowed.py   lists what pages may hold
 check.py     verifies a built site: links.py finds where addresses lead
-weight.py    says what is beyond the limits of a host
 serve.py     shows a built site on this machine
 push.py      pushes it to a branch of a git remote
 child.py     runs what ends with the command: a builder, git

@@ -1,4 +1,7 @@
-"""Markdown to site, by MkDocs or by Zensical; then the policy of pages and the list of files."""
+"""Markdown to site, by MkDocs or by Zensical; then the policy of pages and the list of files.
+
+And what a site's datasets weigh beside what hosts take, said before the site is built.
+"""
 
 import hashlib
 import importlib.util
@@ -9,7 +12,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from markdown import Markdown
@@ -19,6 +22,7 @@ from mkdocs.utils import get_build_datetime
 from report import files
 from report.authored import guard
 from report.authored.boundary import MOST, authored, read_text
+from report.datasets import store
 from report.errors import ReportError, setup
 from report.files import TEMPLATES
 from report.pages.stamps import authored as authored_files
@@ -27,7 +31,7 @@ from report.site import child
 from report.site.protect import protect
 from report.site.sums import NAME as SUMS
 from report.site.sums import require_site, write_sums
-from report.text import lasting, shortened
+from report.text import lasting, shortened, sized
 
 LEFT_OUT = "SITE_WITHOUT"
 """Variable of the environment that mkdocs.yml takes its `exclude_docs` from."""
@@ -208,3 +212,36 @@ def _reason(done):
         "Traceback (most recent call last)"
     )
     return f"{messages.strip()[-2000:]} {traceback.strip().rpartition(chr(10))[2]}".strip()
+
+
+SITE_BYTES = 10**9
+"""What GitHub Pages takes of a site (its documentation: "no larger than 1 GB")."""
+
+FILE_BYTES = 100 * 2**20
+"""What GitHub takes of one file (its documentation: files larger than 100 MiB are blocked)."""
+
+
+def too_heavy(folders: Iterable[Path]) -> list[str]:
+    """Sentences about what is beyond a host's limits, none if nothing is.
+
+    folders: of all datasets of the site
+    """
+    sizes = {
+        folder / name: facts["bytes"]
+        for folder in folders
+        for name, facts in store.read(folder / "manifest.json")["files"].items()
+    }
+    sentences, whole = [], sum(sizes.values())
+    if whole > SITE_BYTES:
+        sentences.append(
+            f"The datasets of this site are {sized(whole)}; GitHub Pages takes at most "
+            f"{sized(SITE_BYTES)}. Measure fewer layers (--layers 0-3) or shorter passages, keep "
+            "fewer heads of each layer (--heads 0-2), or publish on another host."
+        )
+    sentences += [
+        f"{path} is {sized(size)}; GitHub takes files of at most {sized(FILE_BYTES)}. Shorten its "
+        "passage, or publish on another host."
+        for path, size in sizes.items()
+        if size > FILE_BYTES
+    ]
+    return sentences

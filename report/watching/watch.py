@@ -25,8 +25,8 @@ from report.errors import ReportError
 from report.files import meant, read_bytes
 from report.measuring.alone import load_source, measure_with
 from report.measuring.key import key_of
-from report.pages.drawn import Drawn
 from report.pages.page import Page
+from report.pages.stamps import Drawn
 from report.project import Project, only_build
 from report.site.address import read_site
 from report.site.build import build, require_settings

@@ -17,7 +17,7 @@ from report.inputs.rows import specified
 from report.kinds.passage.data import PassageData
 from report.kinds.passage.findings import Findings
 from report.notebook import load
-from report.pages.publication import new_publication
+from report.pages.new import new_publication
 from report.project import Project, enclosing_project
 from report.study.study import read_study
 from report.text import percent

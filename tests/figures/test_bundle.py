@@ -7,11 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from report.errors import ReportError, UsageError
-from report.site.bundled import inlined
-from report.site.bundled.addresses import Addresses
-from report.site.bundled.bundle import bundle, text_blocks
-from report.site.bundled.page import rewritten
-from report.site.bundled.written import MARK
+from report.site.bundled import scripts
+from report.site.bundled.bundle import MARK, bundle, text_blocks
+from report.site.bundled.page import Addresses, rewritten
 from tests.figures import hand_made, live_page
 from tests.figures.live_page import TOOLTIP
 from tests.serving import served
@@ -237,7 +235,7 @@ def test_data_cannot_end_their_element(site):
     text = text_blocks({'a/<b>".json': HOSTILE.encode()})
     assert text.count("<script") == text.count("</script>") == 1
     assert "<b>" not in text
-    assert "</script" not in inlined.script_text(f"x = '{HOSTILE}'")
+    assert "</script" not in scripts.script_text(f"x = '{HOSTILE}'")
 
 
 def test_without_an_address_other_pages_are_plain_text(site):

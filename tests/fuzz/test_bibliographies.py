@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from report.pages.bibliography import read_bibliography
-from report.pages.citations import Citations
+from report.pages.bibliography import Citations, read_bibliography
 from report.pages.render import _references
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried

@@ -170,7 +170,7 @@ def without_docstring(path):
 STATEMENT = appended("\nCHANGED = 1\n")
 KERNEL, SCHEMA = "models/attention/kernel.py", "datasets/schemas/attention-4.json"
 EDITS = [
-    ("passage", "models/attention/own/falcon.py", STATEMENT, True),
+    ("passage", "models/attention/own_forwards.py", STATEMENT, True),
     ("passage", "datasets/formats/attention.py", STATEMENT, True),
     ("passage", "measuring/run.py", STATEMENT, True),
     ("conditions", "kinds/conditions/measure.py", STATEMENT, True),

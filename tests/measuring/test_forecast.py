@@ -14,7 +14,7 @@ from report.exploring.server import Desk
 from report.measuring import forecast, run
 from report.measuring.forecast import LITTLE, Pace, Rest, needs, size, writes
 from report.measuring.plan import Plan
-from report.models.load import placement
+from report.models.load import memory
 from report.models.load.load import load_model
 from report.models.partial.reader import Checkpoint
 from report.notebook import load
@@ -79,7 +79,7 @@ def sentence(told, pattern):
 @pytest.fixture
 def free(monkeypatch):
     """A function that says how many bytes of memory are free."""
-    return lambda size: monkeypatch.setattr(placement, "available", lambda device: size)
+    return lambda size: monkeypatch.setattr(memory, "available", lambda device: size)
 
 
 def test_what_does_not_fit_in_memory_is_not_loaded_to_stay_there(falcon_folder, free, monkeypatch):

@@ -10,7 +10,7 @@ from report.console import Terminal
 from report.errors import ReportError
 from report.measuring import command, frozen, plan, run, settings
 from report.models.find import known
-from report.models.find.sizes import Size
+from report.models.find.names import Size
 from report.models.load import identity
 from report.pipeline import Request, make_pages
 from report.project import project as project_in

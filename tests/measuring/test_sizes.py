@@ -9,8 +9,7 @@ from report.errors import ReportError
 from report.measuring import plan, run
 from report.measuring.settings import measuring_settings
 from report.models.find import hub, weights
-from report.models.find.names import Source
-from report.models.find.sizes import Size, size_of
+from report.models.find.names import Size, Source, size_of
 from report.project import Project
 from report.study.study import read_study
 

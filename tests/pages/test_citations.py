@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from report.errors import ReportError
-from report.pages.bibliography import KEY, read_bibliography, uncited
-from report.pages.citations import Citations
+from report.pages.bibliography import KEY, Citations, read_bibliography, uncited
 from report.pages.prose import check_prose
 from report.pages.render import _references
 from report.study.study import read_study

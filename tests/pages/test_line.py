@@ -6,7 +6,7 @@ import re
 import pytest
 
 from report.pages import lists
-from report.pages.line import LEAST, line_of
+from report.pages.lists import LEAST, line_of
 from tests.figures import hand_made
 from tests.pages.test_render import render
 from tests.unpainted import unpainted

@@ -15,7 +15,7 @@ from report import __version__, errors, files
 from report.__main__ import app
 from report.errors import UsageError
 from report.pages.assets import SHEETS, write_theme
-from report.pages.publication import ADDRESS, ARTICLE, LEFT_OUT, new_publication, placeholders
+from report.pages.new import ADDRESS, ARTICLE, LEFT_OUT, new_publication, placeholders
 from report.pages.templates import environment
 from report.project import Project
 from report.study.study import publication_of, read_studies

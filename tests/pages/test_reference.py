@@ -18,11 +18,9 @@ from report.inputs.prompts import Prompts, prompts
 from report.kinds.conditions.findings import EffectFindings
 from report.kinds.passage import findings as passage
 from report.kinds.passage.data import tokens_of
+from report.pages import reference
 from report.pages.article import ArticleFigures
-from report.pages.reference import write
-from report.pages.reference.documented import Section, code, prose
-from report.pages.reference.in_prose import with_numbers
-from report.pages.reference.write import write_reference
+from report.pages.reference import Section, code, prose, with_numbers, write_reference
 from report.study.front_matter import INSIDE, FrontMatter
 from tests.commands import ROOT
 
@@ -30,7 +28,7 @@ from tests.commands import ROOT
 @cache
 def pages():
     """The pages by name; only the process that tests them writes them."""
-    return {page.name: page for page in write.pages(app)}
+    return {page.name: page for page in reference.pages(app)}
 
 
 def names(page, title):
@@ -97,7 +95,7 @@ def test_a_key_says_what_it_may_be():
 
 def test_every_command_and_option_is_there():
     program = typer.main.get_command(app)
-    shared = names("command-line", write.IN_PLACE)
+    shared = names("command-line", reference.IN_PLACE)
     for name, command in program.commands.items():
         listed = " ".join([*names("command-line", name), *shared])
         for option in command.params:
@@ -105,7 +103,7 @@ def test_every_command_and_option_is_there():
                 assert word in listed, (name, word)
     assert [section.title for section in pages()["command-line"].sections] == [
         *program.commands,
-        write.IN_PLACE,
+        reference.IN_PLACE,
     ]
 
 
@@ -157,4 +155,4 @@ def test_docstrings_become_markdown_that_shows_them_as_they_are():
         "- **key**: what it is called\n- **raises**: ReportError"
     )
     assert code("a `b`\n c") == "`` a `b` c ``"
-    assert Section("A b", []).anchor(write.Entry("find.x(y)", "")) == "a-b-find-x"
+    assert Section("A b", []).anchor(reference.Entry("find.x(y)", "")) == "a-b-find-x"

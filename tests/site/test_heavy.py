@@ -3,7 +3,7 @@
 import pytest
 
 from report.datasets import store
-from report.site.weight import FILE_BYTES, SITE_BYTES, too_heavy
+from report.site.build import FILE_BYTES, SITE_BYTES, too_heavy
 from tests.figures import hand_made
 
 

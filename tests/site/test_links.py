@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 
-from report.pages import assets, render, works
+from report.pages import assets, bibliography, render
 from report.site import check, links, protect
 from report.site.links import in_script, in_styles, is_foreign, leads_to
 
@@ -70,14 +70,14 @@ def test_addresses_on_other_hosts(address):
 
 PATTERNS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": pattern
-    for module in (assets, check, links, protect, render, works)
+    for module in (assets, bibliography, check, links, protect, render)
     for name, pattern in vars(module).items()
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str)
 }
 OWN = {"assets.COMMA"}
 """Only read the theme's own style sheets, of a version that is locked."""
 
-AT_ONE_PLACE = {"check.DOMAIN", "works.ARXIV", "works.JOINED"}
+AT_ONE_PLACE = {"check.DOMAIN", "bibliography.ARXIV", "bibliography.JOINED"}
 """Never searched for: they match at one place, or a whole text."""
 
 REPEATED = [

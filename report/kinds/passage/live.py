@@ -29,7 +29,7 @@ from report.measuring.kind import Announce
 from report.models.attention.self_check import recorded
 from report.models.load.load import LoadedModel
 from report.models.load.memory import enough_memory
-from report.models.load.warned import heard
+from report.models.load.sentences import heard
 from report.models.measure.passage import measure_passage
 
 HEADS = head_statistics.FILE.partition("/")[0] + "/"

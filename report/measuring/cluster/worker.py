@@ -90,23 +90,23 @@ class Worker:
         self.number = self.loaded = self.task = None
         source = _here(task.source)
         try:
-            from report.models.load import load, placement
+            from report.models.load import load, memory
         except ModuleNotFoundError as error:
             raise ReportError(
                 f"the worker on {socket.gethostname()} has no package {error.name!r}; install the "
                 "same there as here, see CLUSTER.md"
             ) from error
-        placement.use_threads(self.threads)
+        memory.use_threads(self.threads)
         _require_same(source, task)
-        options = task.options | {"device": self._device(task.options["device"], placement)}
+        options = task.options | {"device": self._device(task.options["device"], memory)}
         self.loaded = load.load_model(source, announce=announce, **options)
         self.number, self.task = number, task
 
-    def _device(self, wanted, placement):
+    def _device(self, wanted, memory):
         """The device to load on: the CPU unless Ray gave a GPU; ReportError if torch lacks CUDA."""
         if not self.gpus:
             return "cpu"
-        if not placement.has_cuda():
+        if not memory.has_cuda():
             raise ReportError(
                 f"the worker on {socket.gethostname()} was given a GPU, which the torch there "
                 "cannot use; install one with CUDA there, or say `cluster: {num_gpus: 0}`"

@@ -35,9 +35,10 @@ from report.models.attention.modes import (
     implementation,
     interface,
 )
+from report.models.attention.own_forwards import OWN_FORWARDS, WITHOUT_MASK
 from report.models.attention.probe import architecture, text_config
 from report.models.attention.recorder import Recorder
-from report.models.attention.structure import OWN_FORWARDS, route_of, structure
+from report.models.attention.structure import route_of, structure
 
 UNMASKED = "report_unmasked"
 """A name under which transformers knows no mask: the model then builds no [1, heads, T, T] mask."""
@@ -197,16 +198,16 @@ def _masked(factors, mask, is_causal, ranges):
 
 @contextmanager
 def _own_forward(model, chosen, attention, alibi_factor):
-    family = OWN_FORWARDS[text_config(model).model_type]
+    family = text_config(model).model_type
 
     def make(part, record):
-        return family.measured_forward(part.attention, record, alibi_factor=alibi_factor)
+        return OWN_FORWARDS[family](part.attention, record, alibi_factor=alibi_factor)
 
     # Without a mask no layer can run as it is, so those not measured run by our forward too.
     others = dict(enumerate(structure(model)))
     others = {index: part for index, part in others.items() if index not in chosen}
     with ExitStack() as undo:
-        if family.unmasked:
+        if family in WITHOUT_MASK:
             undo.enter_context(implementation(model, UNMASKED))
         undo.enter_context(_forwards(chosen, attention, make))
         undo.enter_context(_forwards(others, lambda _, *given: _unseen(*given), make))

@@ -10,16 +10,13 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from report.errors import ReportError
-from report.models.attention.own import bloom, falcon, mpt
+from report.models.attention.own_forwards import OWN_FORWARDS
 from report.models.attention.probe import architecture, probe, text_config
 from report.models.attention.rotation import Learned
 
 ANY_LENGTH = ("default", "linear", "llama3", "yarn", "proportional")
 """Ways to rotate in which a token's angles do not depend on how long the text is. Others
 ("dynamic", "longrope") change all of them when it passes what the config states."""
-
-OWN_FORWARDS = {family.model_type: family for family in (bloom.FAMILY, falcon.FAMILY, mpt.FAMILY)}
-"""The families with a forward of ours in a file of their own, by the model_type of their config."""
 
 _FOUND = WeakKeyDictionary()
 _STRUCTURES = WeakKeyDictionary()

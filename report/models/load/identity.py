@@ -13,7 +13,7 @@ from report.models.find.weights import NOT_TEXT
 from report.models.gguf.architectures import architecture_of
 from report.models.gguf.file import is_gguf, open_gguf
 from report.models.load.tokenizing import asked
-from report.models.partial.packed import stored_as, stored_dtype
+from report.models.partial.reader import stored_as, stored_dtype
 
 TOKENIZER_FILES = (
     "tokenizer.json",

@@ -22,17 +22,19 @@ from report.models.find import names, weights
 from report.models.find.adapters import adapter_in, merged
 from report.models.gguf.file import is_gguf
 from report.models.load.identity import context, identity, vocabulary
-from report.models.load.memory import enough_memory, is_lack_of_memory
-from report.models.load.placement import device_named, placement
-from report.models.load.sentences import one_sentence, supported
+from report.models.load.memory import device_named, enough_memory, is_lack_of_memory, placement
+from report.models.load.sentences import heard, one_sentence, supported
 from report.models.load.settings import from_pretrained, read_settings
 from report.models.load.stated import layers_stated
-from report.models.load.warned import heard
 from report.models.partial.layers import run_layer_by_layer
 from report.models.partial.merging import adapted
 from report.models.partial.model import Partial, open_partial, require_sound
-from report.models.partial.packed import PackedCheckpoint, open_checkpoint, stored_plainly
-from report.models.partial.reader import Checkpoint
+from report.models.partial.reader import (
+    Checkpoint,
+    PackedCheckpoint,
+    open_checkpoint,
+    stored_plainly,
+)
 from report.models.partial.stored import stored_names, unused_names
 from report.models.quantised.parts import UNMISTAKABLE
 from report.text import count, quoted

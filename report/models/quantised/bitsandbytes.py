@@ -12,8 +12,7 @@ import re
 
 import torch
 
-from report.models.quantised.bits import from_table, is_size
-from report.models.quantised.parts import Format, Parts, Shape
+from report.models.quantised.parts import Format, Parts, Shape, from_table, is_size
 from report.text import quoted
 
 LONGEST_STATE = 10_000

@@ -16,8 +16,17 @@ from dataclasses import dataclass
 
 import torch
 
-from report.models.quantised.bits import FP4, change_by_blocks, fits, from_table, unpacked
-from report.models.quantised.parts import FLOATS, Format, Parts, Shape
+from report.models.quantised.parts import (
+    FLOATS,
+    FP4,
+    Format,
+    Parts,
+    Shape,
+    change_by_blocks,
+    fits,
+    from_table,
+    unpacked,
+)
 from report.text import quoted
 
 FLOATS8 = (torch.float8_e4m3fn, torch.float8_e5m2)

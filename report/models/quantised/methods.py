@@ -37,17 +37,21 @@ from typing import Any
 import torch
 
 from report.errors import ReportError
-from report.models.quantised.bits import (
+from report.models.quantised.bitsandbytes import Bits4, Bits8
+from report.models.quantised.compressed import Fp8, Nvfp4, Packed, Scaled, Settings
+from report.models.quantised.parts import (
+    FLOATS,
     FP4,
+    Format,
+    Packing,
+    Parts,
+    Shape,
     change_by_blocks,
     from_table,
     is_size,
     period,
     unpacked,
 )
-from report.models.quantised.bitsandbytes import Bits4, Bits8
-from report.models.quantised.compressed import Fp8, Nvfp4, Packed, Scaled, Settings
-from report.models.quantised.parts import FLOATS, Format, Packing, Parts, Shape
 from report.text import quoted
 
 MLX_BITS = (2, 3, 4, 5, 6, 8)

@@ -1,4 +1,5 @@
-"""Writes an article of a built site into one .html, or a .zip where that would be too large.
+"""Writes an article of a built site into one .html, or a .zip where that would be too large: which
+file, of which kind, and what it may replace.
 
 A file of data is packed (zlib) and written in base64, whose letters mean nothing in HTML or in a
 script.
@@ -19,12 +20,60 @@ from report.errors import ReportError, UsageError, command
 from report.files import inside, unreplaced
 from report.pages.policy import script_hash
 from report.site.address import built_for
-from report.site.bundled import scripts, written
-from report.site.bundled.addresses import Addresses
-from report.site.bundled.page import Page, rewritten
-from report.site.bundled.written import MARK
+from report.site.bundled import scripts
+from report.site.bundled.page import MARK, Addresses, Page, rewritten
 from report.site.check import require_files
 from report.site.protect import problems
+
+
+def ending_of(output: Path | None, size: int, limit: int) -> str:
+    """ ".html" or ".zip": what `output` says, else what the size in bytes allows.
+
+    raises: UsageError if it says .html and that would be too large, or something else
+    """
+    if output is None or output.is_dir():
+        return ".html" if size <= limit else ".zip"
+    if output.suffix not in (".html", ".zip"):
+        raise UsageError(
+            f"--output {output}: a bundle is one .html or a .zip; give a name that ends so, or a "
+            "folder that is there."
+        )
+    if output.suffix == ".html" and size > limit:
+        raise UsageError(
+            f"--output {output}: one .html would take {size / 1e6:.1f} MB, and may take "
+            f"{limit / 1e6:.1f} MB; give a name that ends in .zip."
+        )
+    return output.suffix
+
+
+def target(output: Path | None, name: str, ending: str) -> Path:
+    """The file of a bundle.
+
+    raises: ReportError if something else than a bundle has its name
+    """
+    alone = output is not None and not output.is_dir()
+    path = output if alone else (output or Path()) / f"{name}{ending}"
+    if (path.exists() or path.is_symlink()) and not _is_bundle(path):
+        raise ReportError(
+            f"{path}: is there already and is no bundle, so it is not replaced; move it away, or "
+            "give another file with --output."
+        )
+    return path
+
+
+def _is_bundle(path):
+    """Whether a file was written by this command."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            if MARK.encode() in file.read(1000):
+                return True
+        with zipfile.ZipFile(path) as archive:
+            return archive.comment == MARK.encode()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
 
 LOCKED = {
     "default-src": "'none'",
@@ -128,8 +177,8 @@ def bundle(site: Path, name: str, output: Path | None = None, limit: int = LIMIT
         page = _page(site, name)
         data = carried_files(site, page.folders) | page.beside
     content = _filled(page, text_blocks(data), [])
-    ending = written.ending(output, len(content), limit)
-    path = written.target(output, name, ending)
+    ending = ending_of(output, len(content), limit)
+    path = target(output, name, ending)
     if ending == ".zip":
         filled = _filled(page, "", sorted(data), beside=True)
         content = archive(name, filled, data)

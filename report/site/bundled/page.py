@@ -1,21 +1,104 @@
-"""The page of an article as a bundle has it: scripts, styles and pictures are in it, and what leads
-to other pages is left out. Text stays as it is.
+"""The page of an article as a bundle has it: scripts, styles and pictures are in it, and links lead
+into it, to the published site, or nowhere. Text stays as it is.
 
 The contents of an article are folded under its title where the window has no room beside the text:
 on a site they are in the drawer that leads to other pages, which a bundle has not.
 """
 
 import json
+import posixpath
 from html import escape
 from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from report.errors import ReportError
+from report.files import inside, strict_json
 from report.pages.policy import NAME, script_hash
 from report.site.allowed import EXECUTED
-from report.site.bundled import inlined
-from report.site.bundled.addresses import GLOSSARY, WORD, Addresses
+from report.site.bundled import scripts
 from report.site.bundled.scripts import Modules
-from report.site.bundled.written import MARK
+from report.site.links import is_foreign, leads_to
+
+MARK = "<!-- an article in one file, by attention-focus-plots bundle -->"
+"""The second line of a bundle, by which it is known again; also the comment of a .zip."""
+
+GLOSSARY = "assets/glossary.json"
+WORD = "word:"
+"""Before the name of a term in the bundle's own glossary; no heading has such an anchor."""
+
+OUTSIDE = ("http://", "https://", "mailto:")
+
+
+class Addresses:
+    """The addresses of one article of a built site."""
+
+    def __init__(self, site: Path, name: str, published: str = ""):
+        self.site, self.name = site, name
+        self.page = site / "articles" / name / "index.html"
+        self.root = urlsplit(published).path or "/"
+        self.site_url = published if published.startswith(("http://", "https://")) else ""
+        """Where the site is published; "" if it does not say."""
+        self.published = self.site_url and f"{self.site_url.rstrip('/')}/articles/{name}/"
+        self.glossary = _glossary(site)
+        self.words = set()
+        """The terms of the glossary that the article links to."""
+
+    def file(self, address: str) -> Path | None:
+        """The file of the site that an address in the page leads to."""
+        return leads_to(address, self.page, self.site, self.root)
+
+    def below(self, address: str) -> str | None:
+        """The path in the site of a folder or a file, which may be missing; None if outside."""
+        path = posixpath.normpath(posixpath.join("articles", self.name, address))
+        if is_foreign(address) or path.startswith(("../", "/")) or path in ("..", "."):
+            return None
+        return path
+
+    def link(self, address: str, folders: set[str]) -> str | None:
+        """Where a link leads in the bundle; None: nowhere, it is to be plain text.
+
+        folders: of the files that the bundle holds
+        """
+        if address.startswith("#"):
+            return address
+        try:
+            parts = urlsplit(address)
+        except ValueError:
+            return None
+        at_home = self.site_url and address.startswith(self.site_url)
+        if (parts.scheme or parts.netloc) and not at_home:
+            return address if address.lower().startswith(OUTSIDE) else None
+        here = parts._replace(scheme="", netloc="").geturl() if at_home else address
+        return self._inner(here, unquote(parts.fragment), folders)
+
+    def _inner(self, address, fragment, folders):
+        """The same for an address of the site."""
+        file = self.file(address)
+        path = file and file.relative_to(self.site).as_posix()
+        if file == self.page:
+            return f"#{quote(fragment, safe=':=,+')}"
+        if path == "glossary/index.html" and fragment in self.glossary:
+            self.words.add(fragment)
+            return f"#{WORD}{quote(fragment)}"
+        if path and path.endswith(".json") and any(path.startswith(f"{each}/") for each in folders):
+            return quote(path)
+        return urljoin(self.published, address) if self.published else None
+
+
+def _glossary(site):
+    """{anchor: (name, text)} of the site's terms; none if it has no glossary.
+
+    raises: ReportError if the file is not what a build writes
+    """
+    path = inside(site, GLOSSARY)
+    if not path.is_file():
+        return {}
+    try:
+        terms = strict_json(path.read_bytes())
+        return {anchor: (str(each["name"]), str(each["text"])) for anchor, each in terms.items()}
+    except (ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
+        raise ReportError(f"{path}: is not the list of terms; build the site anew.") from error
 
 
 class Folders(HTMLParser):
@@ -243,13 +326,13 @@ class _Reader(HTMLParser):
         kind = at.get("rel", "").lower()
         if kind == "stylesheet":
             path = self._file(at.get("href", ""))
-            text = inlined.style_text(path.read_text("utf-8"), path, self.addresses.site)
+            text = scripts.style_text(path.read_text("utf-8"), path, self.addresses.site)
             media = {"media": at["media"]} if at.get("media") else {}
             return [_tag("style", media), text, "</style>"]
         if "icon" in kind.split():
             href = at.get("href", "")
             if not href.startswith("data:"):
-                href = inlined.data_address(self._file(href))
+                href = scripts.data_address(self._file(href))
             return [_tag("link", {"rel": "icon", "href": href})]
         return [self.get_starttag_text()] if kind in KEPT_LINKS else []
 
@@ -266,7 +349,7 @@ class _Reader(HTMLParser):
             path = self._file(address)
             shade = address.partition("#")[2]
             # scripts and styles know pictures by the ends of their addresses
-            at["src"] = f"{inlined.data_address(path)}#{path.name}{'#' if shade else ''}{shade}"
+            at["src"] = f"{scripts.data_address(path)}#{path.name}{'#' if shade else ''}{shade}"
         return [_tag("img", at)]
 
     def _on_a(self, at):
@@ -305,13 +388,13 @@ class _Reader(HTMLParser):
         if kind in EXECUTED:
             self._script = (lambda text: [self._classic(text)], [])
             return []
-        act = inlined.settings if at.get("id") == "__config" else str
+        act = scripts.settings if at.get("id") == "__config" else str
         self._script = (lambda text: [act(text), "</script>"], [])
         return [self.get_starttag_text()]
 
     def _classic(self, text):
         """A script that runs where it stands."""
-        text = inlined.script_text(text)
+        text = scripts.script_text(text)
         self.hashes.append(script_hash(text))
         return f"<script>{text}</script>"
 

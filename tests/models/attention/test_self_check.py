@@ -12,10 +12,10 @@ from report.families.verify import in_float64
 from report.measurements import decomposition
 from report.measurements.decomposition import PLACED
 from report.measurements.precision import tolerance
-from report.models.attention import rotation, self_check
-from report.models.attention.own import falcon
+from report.models.attention import own_forwards, rotation, self_check
+from report.models.attention.own_forwards import OWN_FORWARDS
 from report.models.attention.self_check import SUMMED, capabilities, checked
-from report.models.attention.structure import OWN_FORWARDS, LayerStructure, structure
+from report.models.attention.structure import LayerStructure, structure
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
 from tests.models.remote_code import random_remote
@@ -113,11 +113,8 @@ def nothing(axes):
     return lambda _: lambda factors: torch.zeros(factors.heads, *axes * [factors.length])
 
 
-def twice(family):
-    def forward(module, attention, alibi_factor):
-        return family.measured_forward(module, attention, 2 * alibi_factor)
-
-    return replace(family, measured_forward=forward)
+def twice(made):
+    return lambda module, attention, alibi_factor: made(module, attention, 2 * alibi_factor)
 
 
 # Biases of another head: no sum of terms would show them, as another term has what one lacks.
@@ -130,7 +127,7 @@ FAULTS = [
     ("llama/default", vars(decomposition), "rotary_position", nothing(2), "terms sum to score"),
     (
         "falcon/alibi",
-        vars(falcon),
+        vars(own_forwards),
         "_biases",
         lambda biases: lambda module: tuple(bias.roll(1, 0) for bias in biases(module)),
         "biases",

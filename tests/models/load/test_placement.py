@@ -9,7 +9,7 @@ from transformers import FalconForCausalLM
 from report.errors import ReportError
 from report.models.attention import capture
 from report.models.find import weights
-from report.models.load import load, memory, placement
+from report.models.load import load, memory
 from report.models.load.load import load_model
 from tests.models.checkpoints import refused
 
@@ -32,16 +32,16 @@ def no_gpu(monkeypatch):
 
 
 def test_without_a_gpu_everything_is_on_the_cpu(no_gpu, falcon_folder):
-    assert placement.device_named("auto") == placement.device_named("cpu") == torch.device("cpu")
+    assert memory.device_named("auto") == memory.device_named("cpu") == torch.device("cpu")
     refused(falcon_folder, "device 'cuda' is not there: torch sees 0 CUDA dev", device="cuda")
     refused(falcon_folder, "device 'gpu' is not known; choose auto, cpu, cuda", device="gpu")
 
 
 def test_with_gpus_the_first_is_taken_or_the_one_named(two_gpus):
-    assert placement.device_named("auto") == placement.device_named("cuda") == torch.device("cuda")
-    assert placement.device_named("cuda:1") == torch.device("cuda:1")
+    assert memory.device_named("auto") == memory.device_named("cuda") == torch.device("cuda")
+    assert memory.device_named("cuda:1") == torch.device("cuda:1")
     with pytest.raises(ReportError, match="device 'cuda:2' is not there: torch sees 2 CUDA"):
-        placement.device_named("cuda:2")
+        memory.device_named("cuda:2")
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_with_gpus_the_first_is_taken_or_the_one_named(two_gpus):
 def test_several_gpus_are_used_only_when_one_is_too_small(
     two_gpus, monkeypatch, size, name, layer_by_layer, way
 ):
-    monkeypatch.setattr(placement.importlib.util, "find_spec", lambda name: object())
-    assert placement.placement(size, name, GPU, layer_by_layer) == way
+    monkeypatch.setattr(memory.importlib.util, "find_spec", lambda name: object())
+    assert memory.placement(size, name, GPU, layer_by_layer) == way
 
 
 def test_the_devices_of_a_spread_model_are_all_named():
@@ -83,11 +83,11 @@ def test_updates_get_the_hidden_state_where_the_layer_computes():
 
 
 def test_several_gpus_need_accelerate_and_say_so(two_gpus, monkeypatch):
-    monkeypatch.setattr(placement.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(memory.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(
         ReportError, match=r"do not fit on one of the 2 GPUs.*pip install accelerate"
     ):
-        placement.placement(61, "auto", GPU)
+        memory.placement(61, "auto", GPU)
 
 
 def test_free_memory_is_read_from_linux_and_from_a_container_s_limit(tmp_path):
@@ -103,9 +103,9 @@ def test_free_memory_is_read_from_linux_and_from_a_container_s_limit(tmp_path):
 
 def test_a_model_too_large_for_the_memory_is_run_layer_by_layer(falcon_folder, monkeypatch):
     size = weights.parameters(falcon_folder, weights.shapes(falcon_folder)) * 4
-    monkeypatch.setattr(placement, "available", lambda device: size / memory.SHARE)
+    monkeypatch.setattr(memory, "available", lambda device: size / memory.SHARE)
     assert load_model(falcon_folder).partial is None
-    monkeypatch.setattr(placement, "available", lambda device: size / memory.SHARE - 1)
+    monkeypatch.setattr(memory, "available", lambda device: size / memory.SHARE - 1)
     assert load_model(falcon_folder).partial.layer_by_layer
     assert load_model(falcon_folder, dtype="bfloat16").partial is None
     assert load_model(falcon_folder, layer_by_layer=False).partial is None

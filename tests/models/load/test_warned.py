@@ -11,7 +11,7 @@ from transformers.utils import logging as of_transformers
 
 from report.errors import ReportError
 from report.models.load.load import load_model
-from report.models.load.warned import LIBRARIES, heard
+from report.models.load.sentences import LIBRARIES, heard
 from tests.models.gguf.written import saved, tiny
 from tests.models.tiny_tokenizers import llama2
 

@@ -14,7 +14,7 @@ from report.models.find.weights import first_layers
 from report.models.load.load import LoadedModel
 from report.models.load.settings import TEXT_PART
 from report.models.partial.model import open_partial
-from report.models.partial.packed import open_checkpoint
+from report.models.partial.reader import open_checkpoint
 from tests.models.recording import DenseRecorder
 
 NUMBERS_ONLY = {

@@ -11,7 +11,7 @@ from transformers.integrations import finegrained_fp8, mxfp4
 
 from report import families
 from report.models.load.load import load_model
-from report.models.partial.packed import open_checkpoint, stored_as
+from report.models.partial.reader import open_checkpoint, stored_as
 from tests.models.checkpoints import change_config, change_weights, require_same_measurements, save
 from tests.models.quantised.written import FORMATS, MXFP4, packs, single, written
 

@@ -9,7 +9,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from report import families
 from report.errors import ReportError
-from report.models.partial.packed import open_checkpoint
+from report.models.partial.reader import open_checkpoint
 from report.models.quantised import methods
 from report.models.quantised.methods import packing
 from tests.models.checkpoints import change_config, change_weights, refused, refused_early, save
