@@ -1,5 +1,7 @@
 """Tiny random models of every family: large scores, nothing left at zero or one, own configs."""
 
+import shutil
+
 import pytest
 import torch
 import torch.nn.functional
@@ -7,6 +9,8 @@ from torch.overrides import TorchFunctionMode
 
 from report import families
 from report.errors import ReportError
+from report.families import overview
+from tests.documents import blocks
 
 EVERY_VARIANT = [
     name
@@ -95,3 +99,13 @@ def test_a_new_family_is_one_new_file(tmp_path, monkeypatch):
     monkeypatch.setattr(families, "FOLDER", tmp_path)
     assert families.names() == ["brandnew"]
     assert type(families.tiny("brandnew/bias")).__name__ == "LlamaForCausalLM"
+
+
+def test_the_family_of_the_documentation_is_right(tmp_path, monkeypatch):
+    folder = shutil.copytree(families.FOLDER, tmp_path / "families")
+    (folder / "arcee.toml").write_text(blocks("how-to/families", "toml")[0])
+    monkeypatch.setattr(families, "FOLDER", folder)
+    lines = list(overview.overview("arcee"))
+    assert [line.split()[0] for line in lines[1:3]] == ["arcee/own-keys", "arcee/grouped-query"]
+    *_, verdict = overview.parity("arcee")  # raises if a number is off
+    assert verdict.startswith("All 2 models are within")

@@ -1,7 +1,6 @@
 """Prompts of random segments: every token belongs to the segment it begins in, and finds its
 counterpart where that is; fillers have as many tokens as were asked for."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
@@ -17,21 +16,14 @@ from report.text import whole
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried
 from tests.fuzz.test_passages import PASSAGES, WORDS
+from tests.models.text.test_tokens import with_tokenizer
 from tests.models.tiny_tokenizers import KINDS
 from tests.tiny_falcon import byte_level_tokenizer
 
 
 @pytest.fixture(scope="module", params=[byte_level_tokenizer, *KINDS], ids=lambda one: one.__name__)
 def loaded(request):
-    return Loaded(request.param(), {"context": 4096})
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What of a `LoadedModel` is needed to read a text."""
-
-    tokenizer: object
-    identity: dict
+    return with_tokenizer(request.param(), 4096)
 
 
 TEXTS = st.lists((PASSAGES | st.just("")).map(whole), min_size=1, max_size=4)

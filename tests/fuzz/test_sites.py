@@ -13,7 +13,7 @@ from tests.commands import contents
 from tests.fuzz.damage import damaged_bytes, damaged_json
 from tests.fuzz.profile import examples
 from tests.site import small_site
-from tests.site.damage import damaged
+from tests.site.small_site import damaged
 
 
 @pytest.fixture(scope="module")

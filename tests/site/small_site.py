@@ -3,6 +3,10 @@ list of files. It is checked in a moment, and holds a file of each kind."""
 
 import gzip
 import json
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from report import files as files_
 from report.datasets import store
@@ -105,3 +109,25 @@ def checked(site):
     """What the check says of a site, as if a build had made every file of it."""
     write_sums(site)
     return check_site(site)
+
+
+@contextmanager
+def damaged(path: Path, way: str, chance: random.Random) -> Iterator[str]:
+    """Damage a file, and put it back afterwards; yields what was done.
+
+    way: "flip" (an empty file gets a byte instead) or "delete"
+    """
+    content = path.read_bytes()
+    if way == "delete":
+        path.unlink()
+        what = f"{path} deleted"
+    else:
+        changed = bytearray(content or b"\0")
+        bit = chance.randrange(8 * len(changed))
+        changed[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        what = f"{path}, bit {bit} flipped"
+    try:
+        yield what
+    finally:
+        path.write_bytes(content)

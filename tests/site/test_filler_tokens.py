@@ -21,9 +21,9 @@ from tests import tabs
 from tests.commands import ARTICLES, ROOT, ask_less, copy_project, report
 from tests.figures.live_page import TOOLTIP, go_live, until
 from tests.figures.test_script_grids import drawn, point_at
-from tests.models.measure.test_filler_checkpoints import REAL, checkpoint
 from tests.serving import served
 from tests.site import tiny_models
+from tests.site.filler_checkpoints import REAL, checkpoint
 from tests.unpainted import unpainted
 
 pytestmark = pytest.mark.browser

@@ -12,7 +12,7 @@ from report.site.build import BUILDERS
 from report.site.check import check_site
 from tests.commands import contents
 from tests.site import small_site
-from tests.site.damage import damaged
+from tests.site.small_site import damaged
 
 SEED = 20261122
 

@@ -30,6 +30,7 @@ def test_every_head_comes_back_within_the_bounds(measured):
             head = shard["head"]
             back = attention.decode(shard)
             assert back.score.shape == (factored.LENGTH, factored.LENGTH)
+            assert (back.visible.mask() == measured.visible(layer).mask().numpy()).all()
             probability = measured.probability(layer, head)
             assert np.abs(back.probability - probability).max() <= rounding.PROBABILITY_ERROR
             assert (back.largest_targets == measured.largest_targets[layer, head]).all()

@@ -195,6 +195,9 @@ def test_every_preset_is_an_id_or_in_a_package_with_layers_that_can_be_read():
         assert preset.title
         assert preset.licence
         assert preset.layers is None or number_of_layers(preset.layers) > 0
+    licence = "Llama 3.1 8B Instruct (Llama 3.1 Community License, to be accepted on its page)"
+    gated = known.presets()["meta-llama/Llama-3.1-8B-Instruct"]
+    assert known.about(gated, 3).startswith(licence)
 
 
 def test_names_are_found_without_torch_and_without_the_hub_s_library(tmp_path):

@@ -9,12 +9,15 @@ from safetensors.torch import load_file, save_file
 from report import families
 from report.errors import ReportError
 from report.measurements import decomposition
+from report.models.attention import rotation
 from report.models.attention.running import Run
 from report.models.find.weights import first_layers
-from report.models.load.load import LoadedModel
+from report.models.load.load import LoadedModel, load_model
 from report.models.load.settings import TEXT_PART
+from report.models.measure.passage import measure_corpus, measure_passage
 from report.models.partial.model import open_partial
 from report.models.partial.reader import open_checkpoint
+from tests.models.checkpoints import require_same_measurements, save
 from tests.models.recording import DenseRecorder
 
 NUMBERS_ONLY = {
@@ -299,3 +302,41 @@ def test_nothing_is_left_when_a_run_fails(tmp_path):
     assert [set(vars(module)) for module in partial.model.modules()] == [set(one) for one in before]
     assert [len(module._forward_pre_hooks) for module in partial.model.modules()] == hooks
     require_equal(measured(partial.model, partial, layers=3), measured(model, layers=3))
+
+
+PASSAGE = [3, 71, 8, 3, 44, 60, 2, 15, 71, 8, 33, 52]
+CORPUS = [[9, 5, 9, 71, 30], [44, 60, 2, 15]]
+
+
+@pytest.fixture(scope="module", params=["gemma3/multimodal", "bert/encoder"])
+def folder(request, tmp_path_factory):
+    return save(families.tiny(request.param), tmp_path_factory.mktemp("model"))
+
+
+@pytest.mark.parametrize("options", [{"layers": 2}, {"layer_by_layer": True}])
+def test_a_model_in_part_is_measured_as_the_whole(folder, options):
+    whole, part = load_model(folder), load_model(folder, **options)
+    assert whole.partial is None
+    assert part.partial.layer_by_layer == options.get("layer_by_layer", False)
+    count = part.measured_layers
+    assert count == options.get("layers", 3)
+    require_same_measurements(part, whole, PASSAGE)
+    sums = measure_corpus(part, CORPUS), measure_corpus(whole, CORPUS)
+    of_part, of_whole = (each.sums for each in sums)
+    assert of_part
+    for name, values in of_part.items():
+        assert (values == of_whole[name][:, :count]).all(), name
+    assert part.checked["layers_called"] == count
+    names = set(whole.identity) - {"layers_measured"}
+    assert {name: part.identity[name] for name in names} == {
+        name: whole.identity[name] for name in names
+    }
+
+
+@pytest.mark.parametrize("options", [{"layers": 2}, {"layer_by_layer": True}])
+def test_weights_that_are_read_again_are_not_asked_about_again(folder, options, monkeypatch):
+    part, asked, learned = load_model(folder, **options), [], rotation.learned
+    monkeypatch.setattr(rotation, "learned", lambda *args: asked.append(1) or learned(*args))
+    measure_passage(part, PASSAGE)
+    measure_passage(part, PASSAGE)
+    assert len(asked) == part.measured_layers

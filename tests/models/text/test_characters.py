@@ -20,6 +20,13 @@ SCRIPTS = {
     "marks": "cafe\u0301 o\u0323\u0302 n\u0303",
     "mixed": "The lamp 灯 שלום naïve\r\n½ ﬁnd",
 }
+NASTY = {
+    "spaces": "  two spaces\n\nand lines\t \r\n \u00a0 \u3000 \u2028 z ",
+    "controls": "\x00\x07\x7f\xad\u200b",
+    "compatible": "cafe\u0301 e\u0301 é ﬁnd ½ … Ⅳ ①",
+    "spellings": "▁a ▁ Ġb ##c <0xE2> [x] @-@",
+    "a mark": "\u0301 on its own",
+}
 NORMALISING = [kinds.unigram, kinds.word_piece]  # which change characters
 
 
@@ -73,6 +80,13 @@ def test_every_part_shows_the_characters_that_it_is_of(kind, script):
     for piece in shown:
         end += len(piece)
         assert end in ends, "nothing that is shown begins or ends inside a character"
+
+
+@pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY)
+def test_the_pieces_give_back_the_text(kind, text):
+    for around in (f"a{text}b lamp", f"{text} the lamp{text}"):
+        check(read(kind, around), around)
 
 
 def parts(kind, text):

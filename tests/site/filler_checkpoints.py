@@ -1,4 +1,4 @@
-"""The filler study on checkpoints like those of its three models, of whose files some are read.
+"""Checkpoints like those of the three models of the filler study.
 
 Settings are written as their makers publish them, with the real numbers of heads, kinds of
 rotation, norms and windows; widths, vocabularies and the number of layers are small, and weights
@@ -7,19 +7,12 @@ random.
 
 import json
 
-import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
 from report import families
-from report.models.find import hub, known, names
-from report.models.find.weights import first_layers
-from report.models.load.load import load_model
-from tests.models import tiny_tokenizers
-from tests.models.hub_server import Repository, hub_in_place
 
 LAYERS = 7
-COMMIT = "5" * 40
 LLAMA = {
     "architectures": ["LlamaForCausalLM"],
     "model_type": "llama",
@@ -94,21 +87,17 @@ GEMMA = {
     },
 }
 REAL = {
-    "meta-llama/Llama-3.1-8B-Instruct": (LLAMA, tiny_tokenizers.llama3, 32),
-    "Qwen/Qwen2.5-Math-7B": (QWEN, tiny_tokenizers.normalised_byte_level, 28),
-    "google/gemma-3-4b-it": (GEMMA, tiny_tokenizers.gemma, 8),
+    "meta-llama/Llama-3.1-8B-Instruct": LLAMA,
+    "Qwen/Qwen2.5-Math-7B": QWEN,
+    "google/gemma-3-4b-it": GEMMA,
 }
 
 
-def checkpoint(name, folder, read=None):
-    """A random checkpoint in bfloat16 with the settings of a real one, in many files.
-
-    read: its tokenizer; default: a tiny one of its kind
-    """
-    config, tokenizer, _ = REAL[name]
-    read = read or tokenizer()
+def checkpoint(name, folder, read):
+    """A random checkpoint in bfloat16 with the settings of a real one, in many files; read: its
+    tokenizer."""
     read.save_pretrained(folder)
-    config = json.loads(json.dumps(config))
+    config = json.loads(json.dumps(REAL[name]))
     config.get("text_config", config)["vocab_size"] = len(read) + 8
     path = folder / "config.json"
     path.write_text(json.dumps(config))
@@ -118,31 +107,3 @@ def checkpoint(name, folder, read=None):
     model.to(torch.bfloat16).save_pretrained(folder, max_shard_size="60KB")
     path.write_text(json.dumps(config))  # as published, not as this version would write it
     return folder
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """dict of the real models' names to folders with everything."""
-    root = tmp_path_factory.mktemp("whole")
-    return {name: checkpoint(name, root / name.split("/")[1]) for name in REAL}
-
-
-def test_they_come_from_the_hub_s_cache_where_the_first_layers_are_there(
-    whole, tmp_path, monkeypatch
-):
-    """What an article asks for first is measured if it is here, and nothing is downloaded."""
-    with hub_in_place(monkeypatch, tmp_path / "home") as server:
-        for name, folder in whole.items():
-            server.repositories[name] = Repository({COMMIT: folder}, {"main": COMMIT})
-        models = [f"{name}@{COMMIT} or falcon-8x8" for name in REAL]
-        assert [names.find_first(each, layers=3).name for each in models] == ["falcon-8x8"] * 3
-        name = next(iter(REAL))
-        hub.fetch_weights(name, COMMIT, lambda tensors: first_layers(tensors, 3), announce=print)
-        server.requests.clear()
-        loaded = load_model(f"{name}@{COMMIT}", layers=3)
-        assert server.asked("GET", "/storage/") == []
-        assert (loaded.identity["name"], loaded.identity["revision"]) == (name, COMMIT)
-        licence = "Llama 3.1 8B Instruct (Llama 3.1 Community License, to be accepted on its page)"
-        assert known.about(known.presets()[name], 3).startswith(licence)
-        here = [names.find_first(each, layers=3).name for each in models[1:]]
-        assert here == ["falcon-8x8"] * 2

@@ -1,5 +1,7 @@
 """What articles and the page of models say of a model: where from, under which licence, how its
-numbers are stored, unpacked or changed by an adapter, what was measured; and its card."""
+numbers are stored, unpacked or changed by an adapter, what was measured; and its card. And the line
+of the home page: its words are shaded by what a head gives from the one in hand.
+"""
 
 import re
 from collections import Counter
@@ -9,11 +11,14 @@ import pytest
 
 from report.models.find import known
 from report.pages import lists, render
+from report.pages.lists import LEAST, line_of
 from report.study.study import read_study
 from tests import rendered
 from tests.commands import ROOT
 from tests.figures import hand_made
+from tests.pages import test_render
 from tests.small import write_publication
+from tests.unpainted import unpainted
 
 FORMATS = "Q4_K_M: Q8_0, Q5_0, Q4_K"
 DEFAULTS = "gemma3.rope.freq_base: 1,000,000 is taken, as Ollama does"
@@ -178,3 +183,79 @@ def test_nothing_of_the_cards_that_ship_is_lost_and_the_books_are_listed_once():
     assert "Aesop" in shared
     assert not any("Aesop" in card for card in rest)
     assert sum(map(len, rest)) + len(shared) < 0.85 * sum(map(len, cards))
+
+
+BODY = '{{ figure("attention_map", layer=1, head=2) }}\n\n{{ passage(opens=20) }}\n'
+HEADER = """---
+title: Heads
+date: 2026-01-02
+author: Ann
+summary: Where do they look?
+cover: attention_map
+---
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return hand_made.study(tmp_path_factory.mktemp("line") / "datasets" / "a" / "0123456789ab")
+
+
+@pytest.fixture
+def home(tmp_path, data):
+    """A function from an article's body to its page, and to the home page."""
+
+    def written(body):
+        with unpainted():
+            page, _ = test_render.render(tmp_path, data, body, HEADER)
+        lists.render_lists([page], [data], tmp_path / "site_src")
+        return page, (tmp_path / "site_src" / "index.md").read_text("utf-8")
+
+    return written
+
+
+def test_its_words_and_shares_are_those_of_the_head(home, data):
+    page, written = home(BODY)
+    line, probability = line_of([page], [data]), data.attention(1, 2).probability
+    assert (line.layer, line.head, line.opens) == (1, 2, 20)
+    shown = [word.index for word in line.words]
+    assert shown == sorted(shown)
+    assert {20, int(probability[20].argmax())} <= set(shown)
+    for word, before in zip(line.words, [-1, *shown], strict=False):
+        assert word.text == data.tokens[word.index].text.strip()
+        assert word.skips == (word.index != before + 1)
+        expected = {n: probability[word.index, n] for n in shown}
+        assert word.looks == {n: p for n, p in expected.items() if p >= LEAST}
+    assert f"head 2 of layer 1 of {data.label}" in unescape(written)
+    assert "<b>bold</b>" not in written
+
+
+def test_without_a_token_that_it_opens_at_there_is_none(home, data):
+    page, written = home(BODY.replace("opens=20", ""))
+    assert line_of([page], [data]) is None
+    assert 'class="looks"' not in written
+
+
+@pytest.mark.browser
+def test_a_word_that_is_pointed_at_shades_what_it_looks_at(home, data, browser):
+    page, written = home(BODY)
+    line = line_of([page], [data])
+    context = browser.new_context()
+    tab = context.new_page()
+    style = re.search(r"<style>.*?</style>", written, re.DOTALL)[0]
+    tab.set_content(style + re.search(r'<div class="looks".*?</div>', written, re.DOTALL)[0])
+
+    def shaded():
+        return {
+            word.index: float(value)
+            for word in line.words
+            if (value := tab.locator(f".at-{word.index}").evaluate(
+                "word => getComputedStyle(word).getPropertyValue('--looked')"))
+        }  # fmt: skip
+
+    for word in (next(word for word in line.words if word.index == line.opens), line.words[1]):
+        if word.index != line.opens:
+            tab.locator(f".at-{word.index}").focus()
+        assert shaded() == pytest.approx({n: p**0.5 for n, p in word.looks.items()}, abs=0.006)
+        assert tab.locator(".looks i:visible").count() == 1
+    context.close()
