@@ -2,6 +2,7 @@
 
 import functools
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ class Term:
     """Its key in glossary.toml, what templates call it, and its place on the glossary page."""
     name: str
     text: str
-    figures: tuple[str, ...] = ()
+    figures: Sequence[str] = ()
     """Names of the figures that show it."""
 
     @property
@@ -31,19 +32,9 @@ class Term:
 
 @functools.cache
 def glossary() -> dict[str, Term]:
-    """All terms by their keys, sorted by name.
-
-    raises: ReportError if an entry lacks its name or its text, or has an unknown key
-    """
+    """All terms by their keys, sorted by name."""
     entries = tomllib.loads(SOURCE.read_text("utf-8"))
-    terms = []
-    for key, entry in entries.items():
-        if not {"name", "text"} <= entry.keys() <= {"name", "text", "figures"}:
-            raise ReportError(
-                f"{SOURCE.name}, [{key}]: has {', '.join(entry) or 'nothing'}; give name and text, "
-                "and perhaps figures."
-            )
-        terms.append(Term(key, entry["name"], entry["text"], tuple(entry.get("figures", ()))))
+    terms = (Term(key, **entry) for key, entry in entries.items())
     return {term.anchor: term for term in sorted(terms, key=lambda term: term.name.casefold())}
 
 

@@ -119,7 +119,6 @@ class Eager:
 @dataclass(frozen=True)
 class Publication:
     address: str
-    folder: object
     models: list
     """`Eager`, in the order of the front matter."""
 
@@ -148,7 +147,7 @@ def publication(tmp_path_factory):
                 SITE_URL=address,
             )
         assert done.returncode == 0, done.stderr
-        yield Publication(address, project / "site", [Eager(model, questions) for model in models])
+        yield Publication(address, [Eager(model, questions) for model in models])
 
 
 @pytest.fixture
@@ -257,8 +256,3 @@ def test_quoted_shares_are_those_of_the_models(visit, publication):
             said = re.findall(r"([\d.]+)\s±", row)[model]
             digits = len(said.partition(".")[2])
             assert float(said) == eager.near(100 * taken, 0.5 * 10**-digits)
-
-
-def test_the_command_that_checks_a_site_passes_it(publication):
-    done = report("check", publication.folder)
-    assert done.returncode == 0, done.stderr
