@@ -76,14 +76,6 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def none_of(noun: str, *numbers: int) -> str:
-    """ "there is no head 8", "there are no heads 20, 25 and 26"."""
-    *others, last = map(str, numbers)
-    if not others:
-        return f"there is no {noun} {last}"
-    return f"there are no {noun}s {', '.join(others)} and {last}"
-
-
 def large(number: int) -> str:
     """A number of things, short where it is large: "1,234", "3.4 million", "8.0 billion"."""
     if number >= 1_000_000_000:

@@ -79,8 +79,6 @@ LABEL = (
     f"' \" \\ \ud800 {RIGHT}turned"
 )
 
-ALL = [*TOKENS, NAME, TITLE, AUTHOR, SUMMARY, TAG, LABEL]
-
 BODY = """
 {{ passage() }}
 

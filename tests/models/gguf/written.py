@@ -18,7 +18,6 @@ from safetensors.torch import load_file, save_file
 
 from report import families
 from report.models.gguf.file import open_gguf
-from tests.models import tiny_tokenizers
 
 WORDS = 352
 """Rows of an embedding: more than the tiny tokenizers have tokens."""
@@ -390,12 +389,3 @@ def _kind(token, added, model):
     if token in added:
         return gguf.TokenType.CONTROL if added[token]["special"] else gguf.TokenType.USER_DEFINED
     return gguf.TokenType.NORMAL
-
-
-TOKENIZERS = {
-    "gpt2": tiny_tokenizers.byte_level,
-    "llama3": tiny_tokenizers.llama3,
-    "llama": tiny_tokenizers.llama2,
-    "gemma": tiny_tokenizers.gemma,
-    "nfc": tiny_tokenizers.normalised_byte_level,
-}
