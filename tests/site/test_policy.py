@@ -20,7 +20,7 @@ from tests import violations
 from tests.figures.live_page import go_live, until
 from tests.serving import served
 from tests.site.conftest import ARTICLE
-from tests.site.journey import travel
+from tests.site.reader import travel
 
 pytestmark = pytest.mark.browser
 

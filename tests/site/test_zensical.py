@@ -15,7 +15,7 @@ from tests import tabs
 from tests.commands import contents, report
 from tests.serving import BELOW, ProjectPages, served
 from tests.site.conftest import ARTICLE
-from tests.site.journey import travel
+from tests.site.reader import travel
 
 pytestmark = pytest.mark.browser
 
