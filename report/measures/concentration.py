@@ -7,7 +7,7 @@ takes is no target.
 TITLE = "Attention concentration"
 AXIS = "largest − second largest probability, mean"
 NUMBER = ".3f"
-DOES = "{head} is the most concentrated, its top target {value} ahead of the next"
+DOES = "In {head} the top target is farthest ahead of the next, by a probability of {value}"
 COUNTED = "A point is a head: how far its largest probability is above the second, on average."
 ALT = "Mean difference between the largest and the second largest probability"
 

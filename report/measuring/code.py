@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from report.kinds import folders_of_kinds, measured_by
+from report.measures import WORDS
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -105,7 +106,8 @@ def _read(package, name, stamp):
 
     stamp: changes with the file
     """
-    digest, modules, schemas = _understood(_place(package, name).read_text("utf-8"))
+    of_measure = Path(name).parent == Path(MEASURES).parent
+    digest, modules, schemas = _understood(_place(package, name).read_text("utf-8"), of_measure)
     files = sorted({_file(package, parts) for parts in modules} - {None})
     return digest, files, [_schema_file(package, name, schema) for schema in schemas]
 
@@ -118,10 +120,15 @@ def _schema_file(package, name, schema):
 
 
 @functools.lru_cache(maxsize=1000)
-def _understood(text):
+def _understood(text, of_measure):
     """Hash of Python code, the modules of the package that it imports as lists of the parts of
-    their names, and the schemas it writes. The same text, in whatever folder, is parsed once."""
+    their names, and the schemas it writes. The same text, in whatever folder, is parsed once.
+
+    of_measure: whether it is a file of a measure, whose words change no number
+    """
     tree = ast.parse(text)
+    if of_measure:
+        tree.body = [statement for statement in tree.body if not _is_word(statement)]
     modules = set().union(*map(_imported, _running(tree)))
     parts = [module.split(".")[1:] for module in modules if module.startswith("report.")]
     followed = [path for path in parts if not {path[0], ".".join(path[:2])} & {*NOT_FOLLOWED}]
@@ -182,6 +189,12 @@ def _shape(node):
         if value is not None and value != []:
             shape.append([name, _shape(value)])
     return shape
+
+
+def _is_word(statement):
+    """Whether a statement of a measure's file gives it a title, or another word."""
+    names = [target.id for target in getattr(statement, "targets", []) if hasattr(target, "id")]
+    return bool(names) and {*names} <= {*WORDS}
 
 
 def _is_docstring(node):

@@ -191,6 +191,8 @@ EDITS = [
     ),
     ("passage", KERNEL, laid_out_anew, False),
     ("passage", KERNEL, without_docstring, False),
+    ("passage", "measures/itself.py", replaced("TITLE = ", 'TITLE = "New: " + '), False),
+    ("passage", "measures/itself.py", replaced("is_top", "is_top_of_any"), True),
     ("passage", "figures/parts/theme.py", STATEMENT, False),
     ("passage", "pages/render.py", STATEMENT, False),
     ("passage", "inputs/passages.py", STATEMENT, False),
