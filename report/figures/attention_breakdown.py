@@ -6,7 +6,7 @@ import numpy as np
 from report.datasets.formats.attention import PLACED, DecodedAttention
 from report.figures.parts import choices, marking, scatter, score_terms, ternary, theme, token_names
 from report.figures.parts.choices import Control, Switch
-from report.figures.parts.figure import Rows, of_other
+from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
 from report.figures.parts.spread import spread, stride
 from report.kinds.passage.data import PassageData, Token
@@ -27,8 +27,6 @@ def title(data: PassageData) -> str:
 
 
 def left_out(data: PassageData) -> str:
-    if reason := of_other(data, "passage", "table"):
-        return reason
     number = len(score_terms.choosing(data))
     if number >= 2:
         return ""

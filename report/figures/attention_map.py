@@ -5,7 +5,7 @@ import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
 from report.figures.parts import choices, map, score_terms, theme
-from report.figures.parts.figure import Rows, of_other
+from report.figures.parts.figure import Rows
 from report.kinds.passage.data import PassageData
 from report.text import percent
 
@@ -20,10 +20,6 @@ def title(data: PassageData) -> str:
 
 
 caption, use, controls = map.explained, map.use, map.controls
-
-
-def left_out(data: PassageData) -> str:
-    return of_other(data, "passage", "table")
 
 
 def chart(data: PassageData, **state: int) -> altair.LayerChart:

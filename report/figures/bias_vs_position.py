@@ -6,7 +6,7 @@ import numpy as np
 from report.datasets.formats.attention import DecodedAttention
 from report.figures.parts import choices, marking, profiles, score_terms, term_lines, theme
 from report.figures.parts.choices import Control, Switch
-from report.figures.parts.figure import Rows, of_other
+from report.figures.parts.figure import Rows
 from report.kinds.passage.data import PassageData, Token
 from report.text import count, number
 
@@ -24,8 +24,6 @@ LINE = "A line is what one term adds to a target’s score."
 
 
 def left_out(data: PassageData) -> str:
-    if reason := of_other(data, "passage", "table"):
-        return reason
     choosing = score_terms.choosing(data)
     if not choosing:
         return "Of this model only whole scores could be measured, so no term can be shown alone."

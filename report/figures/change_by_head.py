@@ -6,7 +6,7 @@ import altair
 import numpy as np
 
 from report.datasets.formats import changes
-from report.figures.parts import choices, marking, over_models, rank_lines, theme
+from report.figures.parts import choices, head_points, marking, over_models, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
@@ -23,9 +23,6 @@ UP = "by how much the measure changed"
 
 NAMED = 3
 """Heads that changed most and are named."""
-
-DIGITS = 5
-"""Significant digits of a number."""
 
 FIELDS = {
     "x": changes.REFERENCE,
@@ -70,9 +67,7 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
     )
     y = altair.Y("change:Q", title=UP).scale(zero=True, nice=False, padding=18)
     y = y.axis(labelExpr=_format(data, "datum.value"), tickCount=6, minExtent=44)
-    colour = altair.Color("layer:Q", legend=rank_lines.layer_legend(data)).scale(
-        domain=[0, max(1, data.layers - 1)], **theme.ramp(theme.RANK_RAMP)
-    )
+    colour = head_points.colour(data)
     told, crossed = ([altair.Tooltip(f"{each}:N", title="title")] for each in ("told", "crossed"))
     soft = theme.themed(*theme.CONTEXT.values())
     crosses = table.mark_point(
@@ -99,16 +94,10 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
             zero.encode(**theme.at(y=0)),
             errors.encode(x=altair.X("x:Q"), y=altair.Y("low:Q"), y2="high:Q", color=colour),
             points.encode(x=x, y=y, color=colour, tooltip=told),
-            *_names(table, own),
+            *_names(table),
             marking.ring(table, here, 170, 1.8).encode(**own),
-            theme.written(
-                choices.chosen(PARAM, {name: words.axis for name, words in data.words.items()}),
-                "width / 2",
-                "height + 24",
-                align="center",
-                baseline="top",
-                fontWeight=500,
-                aria=False,
+            head_points.x_title(
+                choices.chosen(PARAM, {name: words.axis for name, words in data.words.items()})
             ),
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
@@ -150,25 +139,20 @@ def _table(data):
     )
 
 
-def _names(table, place):
+def _names(table):
     """The names of the heads that changed most."""
     named = (
         table.transform_calculate(size="abs(datum.change)")
-        .transform_window(order="row_number()", sort=[altair.SortField("size", order="descending")])
-        .transform_filter(f"datum.order <= {NAMED}")
+        .transform_window(place="row_number()", sort=[altair.SortField("size", order="descending")])
+        .transform_filter(f"datum.place <= {NAMED}")
     )
     x = "scale('x', datum.x)"
-    style = {
+    away_from_zero = {
         "align": altair.ExprRef(f"{x} < 30 ? 'left' : {x} > width - 30 ? 'right' : 'center'"),
         "baseline": altair.ExprRef("datum.change < 0 ? 'top' : 'bottom'"),
         "dy": altair.ExprRef("datum.change < 0 ? 7 : -6"),
-        "fontSize": theme.TICK,
-        "fontWeight": 600,
     }
-    return [
-        mark.encode(**place, text=altair.Text("named:N"))
-        for mark in theme.halo(named.mark_text, **style)
-    ]
+    return head_points.names(named, "x", "change", most=NAMED, **away_from_zero)
 
 
 def rows(data: DifferenceData, **state: str) -> dict[str, Rows]:
@@ -178,17 +162,7 @@ def rows(data: DifferenceData, **state: str) -> dict[str, Rows]:
         for name in data.words
         for column in FIELDS.values()
     }
-    return {
-        "rows": [
-            {"layer": layer, "head": head, "named": head_label(layer, head)}
-            | {name: _rounded(values[layer, head]) for name, values in columns.items()}
-            for layer, head in np.ndindex(data.layers, data.heads)
-        ]
-    }
-
-
-def _rounded(value):
-    return None if np.isnan(value) else float(f"{value:.{DIGITS}g}")
+    return {"rows": head_points.rows(data, columns)}
 
 
 def seen(data: DifferenceData, **state: str) -> str:

@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, marking, theme
+from report.figures.parts import choices, head_points, marking, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label, largest
@@ -99,7 +99,7 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
         layered(
             rule.encode(**chance),
             points.encode(**place, tooltip=tooltip),
-            *_names(heads, data.composition.baseline, place),
+            *_names(heads, data.composition.baseline),
             *(
                 mark.encode(**theme.place(x="width"), **chance)
                 for mark in theme.halo(once.mark_text, text="chance", **words)
@@ -114,32 +114,12 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
     )
 
 
-def _names(heads, chance, place):
-    """Names of the heads with the highest scores; of those that would lie on each other, one."""
-    named = (
-        heads.transform_window(
-            place="row_number()", sort=[altair.SortField("score", order="descending")]
-        )
-        .transform_filter(f"datum.place <= {NAMED} && datum.score > {CLEAR * chance}")
-        .transform_window(
-            before_x="lag(x)",
-            before_score="lag(score)",
-            sort=[altair.SortField("place", order="ascending")],
-        )
-    )
-    x, y = (
-        f"abs(scale('{axis}', datum.{field}) - scale('{axis}', datum.before_{field}))"
-        for axis, field in (("x", "x"), ("y", "score"))
-    )
-    style = {
-        "align": altair.ExprRef("scale('x', datum.x) > width - 50 ? 'right' : 'left'"),
-        "dx": altair.ExprRef("scale('x', datum.x) > width - 50 ? -7 : 7"),
-        "fontSize": theme.TICK,
-        "fontWeight": 600,
-        "opacity": altair.ExprRef(f"isValid(datum.before_x) && {x} < 44 && {y} < 13 ? 0 : 1"),
-    }
-    text = altair.Text("named:N")
-    return [mark.encode(**place, text=text) for mark in theme.halo(named.mark_text, **style)]
+def _names(heads, chance):
+    """Names of the heads with the highest scores."""
+    named = heads.transform_window(
+        place="row_number()", sort=[altair.SortField("score", order="descending")]
+    ).transform_filter(f"datum.place <= {NAMED} && datum.score > {CLEAR * chance}")
+    return head_points.names(named, "x", "score", most=NAMED)
 
 
 def rows(data: AtlasData, **state: int | str) -> dict[str, Rows]:

@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.figures.parts import choices, over_models, theme
-from report.figures.parts.figure import Rows, of_other
+from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
 from report.kinds.difference.beside import DISTANCE
@@ -21,10 +21,6 @@ DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
 
 def title(data: DifferenceData | DifferenceModels) -> str:
     return f"How far attention moved, {count(_heads(data), 'head')} sorted"
-
-
-def left_out(data: DifferenceData | DifferenceModels) -> str:
-    return of_other(data, "difference")
 
 
 def caption(data: DifferenceData | DifferenceModels) -> str:

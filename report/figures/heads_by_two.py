@@ -6,10 +6,10 @@ import re
 import altair
 import numpy as np
 
-from report.figures.parts import choices, marking, over_models, rank_lines, theme
+from report.figures.parts import choices, head_points, marking, over_models, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
-from report.figures.parts.heads import HeadFindings, head_label, ranks
+from report.figures.parts.heads import HeadFindings, ranks
 from report.figures.parts.layers import layered
 from report.kinds.atlas import beside
 from report.kinds.atlas.data import AtlasData
@@ -22,12 +22,6 @@ OPENS = {"up": ("induction", "prefix_matching"), "across": ("to_previous_token",
 
 NAMED = 3
 """Heads with the highest values of a measure that are named."""
-
-NEAR = [(at, far) for at in ("lag", "lead") for far in range(1, 2 * NAMED)]
-"""All other heads that are named, to the left and to the right."""
-
-DIGITS = 5
-"""Significant digits of a number."""
 
 
 def title(data: AtlasData) -> str:
@@ -84,9 +78,6 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
     table = _table(data)
     heads = table.transform_filter("isValid(datum.x) && isValid(datum.y)")
     x, y = (_axis(data, *axis) for axis in ((altair.X, "x", "across"), (altair.Y, "y", "up")))
-    colour = altair.Color("layer:Q", legend=rank_lines.layer_legend(data)).scale(
-        domain=[0, max(1, data.layers - 1)], **theme.ramp(theme.RANK_RAMP)
-    )
     tooltip = [altair.Tooltip("told:N", title="title"), altair.Tooltip("said_y:N", title="and")]
     points = heads.mark_circle(
         size=altair.ExprRef("width > 500 ? 64 : 40"),
@@ -94,7 +85,7 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
         stroke=altair.ExprRef("paper"),
         strokeWidth=0.8,
         aria=False,
-    ).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    ).encode(x=x, y=y, color=head_points.colour(data), tooltip=tooltip)
     here = "datum.layer === marked_layer && datum.head === marked_head"
     marked = heads.transform_filter(marking.either(here))
     to_control = marked.transform_filter("isValid(datum.cx) && isValid(datum.cy)")
@@ -109,7 +100,7 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
             *_names(heads),
             marking.ring(heads, here, 170, 1.8).encode(x=altair.X("x:Q"), y=altair.Y("y:Q")),
             theme.y_title(choices.chosen("up", _axes(data))),
-            _x_title(choices.chosen("across", _axes(data))),
+            head_points.x_title(choices.chosen("across", _axes(data))),
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description="Heads by two measures: a scatter plot, a point a head",
@@ -161,51 +152,16 @@ def _axes(data):
     return {name: words.axis for name, words in data.words.items()}
 
 
-def _x_title(expression):
-    style = {"align": "center", "baseline": "top", "fontWeight": 500, "aria": False}
-    return theme.written(expression, "width / 2", "height + 24", **style)
-
-
 def _names(heads):
-    """The names of the heads with most of either, beside their points; of two that would lie on
-    each other, the one that is not as high up is left out."""
+    """The names of the heads with most of either."""
     named = heads
     for field in "xy":
         last_first = [altair.SortField(field, order="descending")]
         named = named.transform_window(**{f"place_{field}": "row_number()"}, sort=last_first)
-    named = (
-        named.transform_calculate(place="min(datum.place_x, datum.place_y)")
-        .transform_filter(f"datum.place <= {NAMED}")
-        .transform_window(
-            [
-                altair.WindowFieldDef(op=at, field=field, param=far, **{"as": f"{at}{far}_{field}"})
-                for at, far in NEAR
-                for field in ("x", "y", "place")
-            ],
-            sort=[altair.SortField("x")],
-        )
+    named = named.transform_calculate(place="min(datum.place_x, datum.place_y)")
+    return head_points.names(
+        named.transform_filter(f"datum.place <= {NAMED}"), "x", "y", most=2 * NAMED
     )
-    covered = " || ".join(
-        f"isValid(datum.{at}{far}_x) && datum.{at}{far}_place "
-        f"{'<=' if at == 'lag' else '<'} datum.place && "
-        + " && ".join(
-            f"abs(scale('{field}', datum.{at}{far}_{field}) - scale('{field}', datum.{field})) < "
-            f"{most}"
-            for field, most in (("x", 44), ("y", 13))
-        )
-        for at, far in NEAR
-    )
-    place = {"x": altair.X("x:Q"), "y": altair.Y("y:Q"), "text": altair.Text("named:N")}
-    at_end = "scale('x', datum.x) > width - 44"
-    style = {
-        "align": altair.ExprRef(f"{at_end} ? 'right' : 'left'"),
-        "baseline": "middle",
-        "dx": altair.ExprRef(f"{at_end} ? -8 : 8"),
-        "fontSize": theme.TICK,
-        "fontWeight": 600,
-        "opacity": altair.ExprRef(f"{covered} ? 0 : 1"),
-    }
-    return [mark.encode(**place) for mark in theme.halo(named.mark_text, **style)]
 
 
 def rows(data: AtlasData, **state: str) -> dict[str, Rows]:
@@ -215,17 +171,7 @@ def rows(data: AtlasData, **state: str) -> dict[str, Rows]:
     for name in data.words:
         columns |= {name: of.values(name), f"control_{name}": of.values(name, "control")}
         columns |= {f"error_{name}": of.error(name)}
-    return {
-        "rows": [
-            {"layer": layer, "head": head, "named": head_label(layer, head)}
-            | {name: _rounded(values[layer, head]) for name, values in columns.items()}
-            for layer, head in np.ndindex(data.layers, data.heads)
-        ]
-    }
-
-
-def _rounded(value):
-    return None if np.isnan(value) else float(f"{value:.{DIGITS}g}")
+    return {"rows": head_points.rows(data, columns)}
 
 
 def seen(data: AtlasData, **state: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,12 +46,16 @@ def release(data: StudyData) -> dict[str, str | dict]:
     return dict(import_module(f"report.kinds.{data.kind}.release").release(data))
 
 
-def heads_known(data: StudyData) -> list[tuple[ModelData, list[list[str]]]]:
-    """Of a kind that tells heads apart, each model of an article, and by layer and head the line
-    about a head that other articles show; [] of other kinds."""
+def heads_known(
+    data: StudyData,
+) -> tuple[Sequence[str], Iterable[tuple[ModelData, list[list[str]]]]]:
+    """Of a kind that tells heads apart, its figures of one head, to which other articles lead, the
+    first that is placed; and each model of an article, and by layer and head the line about a head
+    that other articles show. Both are empty of other kinds."""
     if file_of(data.kind, "release.py") is None:
-        return []
-    return list(import_module(f"report.kinds.{data.kind}.release").heads(data))
+        return (), ()
+    module = import_module(f"report.kinds.{data.kind}.release")
+    return module.ONE_HEAD, module.heads(data)
 
 
 def finding_names(kind: str) -> dict[str, type | None]:

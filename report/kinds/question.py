@@ -20,6 +20,8 @@ class Question:
     """The key that is named when what it reads cannot be read."""
     borrowed: tuple[str, ...] = ()
     """Keys of other kinds that it reads as well."""
+    models: tuple[str, ...] = ()
+    """Its keys that name models."""
     implied: bool = False
     """Whether a key of its own name makes an article one of this kind; else `kind` says so."""
     beside: bool = False

@@ -30,9 +30,6 @@ SECTIONS = ("Text", "Training", "Known limits", "Licence")
 HEADS = "models/heads.json"
 """What an atlas of the site says of the heads of its models, from the root of the site."""
 
-ONE_HEAD = ("head_examples", "head_distances", "head_tokens")
-"""Figures of one head of an atlas, to which other articles lead; the first that is placed."""
-
 HEADING = re.compile(r"^## (.*)\n", re.MULTILINE)
 
 
@@ -142,8 +139,9 @@ def write_heads(pages: list[Page], datas: list, site_src: Path) -> None:
     """
     atlases, models = [], {}
     for page, data in zip(pages, datas, strict=True):
-        figure = next((page.figures[name] for name in ONE_HEAD if name in page.figures), None)
-        for model, lines in folders.heads_known(data) if figure else ():
+        names, known_heads = folders.heads_known(data)
+        figure = next((page.figures[name] for name in names if name in page.figures), None)
+        for model, lines in known_heads if figure else ():
             models.setdefault(_checksum(model), len(atlases))
             state = "layer={layer},head={head},pinned_layer={layer},pinned_head={head}"
             at = f"articles/{page.name}/#fig-{figure[0]}:{state}"

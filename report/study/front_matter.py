@@ -17,11 +17,14 @@ from report.inputs.specs import ClusterSpec, Shown, TokenizerSpec, page_text
 from report.kinds import questions
 from report.models.find.known import number_of_layers
 
-FILES = ("model", "models", "beside", "difference", "passage", "corpus", "prompts", "table")
-"""Keys whose value may be a file or a folder inside the project."""
-
 QUESTIONS = questions()
 """What each kind of article asks, see `report.kinds`."""
+
+MODELS = ("model", "models", "beside", *(key for of in QUESTIONS.values() for key in of.models))
+"""Keys that name models."""
+
+FILES = (*MODELS, "passage", "corpus", "prompts", "table")
+"""Keys whose value may be a file or a folder inside the project."""
 
 READ_BY = {
     key: [kind for kind, of in QUESTIONS.items() if key in (*of.keys.model_fields, *of.borrowed)]

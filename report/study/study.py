@@ -24,6 +24,7 @@ from report.models.find.names import without_packaged
 from report.study.front_matter import (
     FILES,
     INSIDE,
+    MODELS,
     QUESTIONS,
     READ_BY,
     FrontMatter,
@@ -180,9 +181,6 @@ class Study:
                 where = f"--{option.replace('_', '-')}"
             raise type(error)(f"{where}: {error}") from error
 
-
-MODELS = ("model", "models", "beside", "difference")
-"""Keys that name models."""
 
 PUBLISHED = ("passage", "prompts", "table")
 """Keys that may name a file whose text is published."""

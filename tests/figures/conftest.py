@@ -1,19 +1,11 @@
 import functools
 from contextlib import contextmanager
+from importlib import import_module
 
 import pytest
 
-from tests import made_answers, made_pair, tabs
-from tests.figures import (
-    hand_atlas,
-    hand_conditions,
-    hand_difference,
-    hand_made,
-    hand_sweep,
-    hand_table,
-    live_page,
-    tools,
-)
+from tests import made_answers, tabs
+from tests.figures import hand_atlas, hand_conditions, hand_made, hand_table, live_page, tools
 from tests.serving import served
 
 
@@ -60,12 +52,6 @@ def table(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def sweep(tmp_path_factory):
-    """A hand-made sweep over checkpoints of a training and two other models."""
-    return hand_sweep.study(tmp_path_factory.mktemp("sweep") / "datasets" / "hand")
-
-
-@pytest.fixture(scope="session")
 def answers(tmp_path_factory):
     """Made answers of one model."""
     return made_answers.model(tmp_path_factory.mktemp("answers") / "datasets" / "hand" / "model")
@@ -77,25 +63,25 @@ def atlas(tmp_path_factory):
     return hand_atlas.composed(tmp_path_factory.mktemp("atlas") / "datasets" / "hand")
 
 
-@pytest.fixture(scope="session")
-def pair(tmp_path_factory):
-    """A pair of prompts, of an embedded model."""
-    folder = tmp_path_factory.mktemp("pair") / "datasets" / "hand" / "ab9876543210"
-    return made_pair.study(folder)
+def _made_by_hand(kind):
+    @pytest.fixture(scope="session", name=kind)
+    def made(tmp_path_factory):
+        folder = tmp_path_factory.mktemp(kind) / "datasets" / "hand"
+        return import_module(f"tests.figures.hand_{kind}").study(folder)
+
+    return made
 
 
-@pytest.fixture(scope="session")
-def difference(tmp_path_factory):
-    """A model beside another."""
-    return hand_difference.study(tmp_path_factory.mktemp("difference") / "datasets" / "hand")
+MADE = {*globals(), "prediction"}
+"""What has a fixture; data of every other kind of article are made by its hand_NAME.py."""
+
+globals().update({of: _made_by_hand(of) for of in live_page.OF if of not in MADE})
 
 
 @pytest.fixture
 def drawn_of(figure, request):
     """What a figure is drawn of."""
-    if figure.name in live_page.GRIDS:
-        return request.getfixturevalue("panels")(figure.name)
-    return request.getfixturevalue(live_page.DRAWN_OF[figure.name])
+    return live_page.data_of(figure.name, request.getfixturevalue)
 
 
 def _address_of(of, names):
@@ -110,18 +96,7 @@ def _address_of(of, names):
     return address
 
 
-(
-    address,
-    grids,
-    tables_address,
-    sweep_address,
-    predictions_address,
-    models_address,
-    answers_address,
-    atlas_address,
-    pair_address,
-    difference_address,
-) = (_address_of(*page) for page in live_page.PAGES.values())
+globals().update({name: _address_of(*page) for name, page in live_page.PAGES.items()})
 
 DESK = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -197,15 +172,13 @@ def opened(page, request):
     """
 
     def open_figure(name):
-        address, (data, names) = next(
-            each for each in live_page.PAGES.items() if name in each[1][1]
-        )
+        address, (_, names) = next(each for each in live_page.PAGES.items() if name in each[1][1])
         address = request.getfixturevalue(address)
         if tools.without_fragment(page) != address:
             page.goto(address)
         number = names.index(name) + 1
-        tools.set_to(page, number, **tools.state_of(name))
-        data = request.getfixturevalue(data)
-        return number, hand_conditions.panels(data, name) if name in live_page.GRIDS else data
+        data = live_page.data_of(name, request.getfixturevalue)
+        tools.set_to(page, number, **tools.state_of(name, data))
+        return number, data
 
     return open_figure

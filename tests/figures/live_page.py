@@ -14,6 +14,7 @@ from playwright.sync_api import Error as Left
 from report import files
 from report.datasets import store
 from report.figures.build import vega
+from report.figures.build.find import figure_named, figure_names
 from report.pages import sentences
 from report.pages.article import ArticleFigures
 from report.pages.assets import write_assets
@@ -72,61 +73,44 @@ def head_of(told):
 GRIDS = ("filler_lines", "filler_against", "filler_layers", "filler_effect")
 """Figure 1, figure 2, … of a page of grids."""
 
-OF_CONDITIONS = ("filler_kinds",)
-"""Figures of a whole study of conditions."""
+NUMBERED = (*ORDER, *GRIDS, "table_attention_map")
+"""Figures that tests call by their number on their page; the others come after them, by name."""
 
-OF_MODELS = ("first_token_by_model", "first_token_over_models")
-"""Figures that show several models at once."""
-
-OF_TABLES = ("table_attention_map", "classes_by_layer", "renderings_compared")
-"""Figure 1, figure 2, … of a page about a table."""
-
-
-OF_SWEEPS = ("repeated_loss", "habits_in_training", "heads_at_step", "habits_by_model")
-"""Figure 1, figure 2, … of a page about many models and the checkpoints of one."""
-
-OF_ATLASES = ("composition", "heads_by_two", "head_distances", "head_tokens", "head_examples")
-"""Figures of an atlas of heads."""
-
-OF_PAIRS = ("patched_heads", "paths")
-"""Figures of a pair of prompts."""
-
-OF_DIFFERENCES = ("distance_sorted", "distance_by_head", "change_by_head")
-"""Figures of models beside another."""
-
-OF_ANSWERS = ("answers_by_length", "answers_by_attention")
-"""Figures of the answers of one model."""
-
-
-OF_PREDICTIONS = (
-    "effects_by_head",
-    "effect_by_target",
-    "logit_lens",
-    "direct_and_ablation",
-    "what_a_head_writes",
-    "score_origins",
-)
-"""Figure 1, figure 2, … of a page about predictions."""
-
-
-PAGES = {
-    "address": ("data", ORDER),
-    "grids": ("conditions", (*GRIDS, *OF_CONDITIONS)),
-    "tables_address": ("table", OF_TABLES),
-    "sweep_address": ("sweep", OF_SWEEPS),
-    "predictions_address": ("prediction", OF_PREDICTIONS),
-    "models_address": ("models", ("attention_map", *OF_MODELS)),
-    "answers_address": ("answers", OF_ANSWERS),
-    "atlas_address": ("atlas", OF_ATLASES),
-    "pair_address": ("pair", OF_PAIRS),
-    "difference_address": ("difference", OF_DIFFERENCES),
+FIXTURES = {
+    "PassageData": "data",
+    "PassageModels": "models",
+    "ModelAnswers": "answers",
+    "Panels": "panels",
 }
+"""Class of what figures are drawn of -> its fixture, where that is not called like its kind."""
+
+
+def made_of(name):
+    """The fixture of what a figure is drawn of."""
+    of = figure_named(name).of[0]
+    return FIXTURES.get(of.__name__) or of.__module__.split(".")[2]
+
+
+def data_of(name, fixture):
+    """What a figure is drawn of; fixture: gives the value of a fixture."""
+    data = fixture(made_of(name))
+    return data(name) if name in GRIDS else data
+
+
+OF = {}
+"""Fixture -> the figures that are drawn of it, in the order of their page."""
+for _name in (*NUMBERED, *(name for name in figure_names() if name not in NUMBERED)):
+    OF.setdefault(made_of(_name), []).append(_name)
+
+ALSO = {"data": ("address", []), "conditions": ("grids", GRIDS), "models": ("", ["attention_map"])}
+"""Fixture -> that of the address of its page, where it has a name of its own, and figures of others
+that come before its own."""
+
+PAGES = {}
 """Address of a page, a fixture -> the fixture of what its figures are drawn of, their names."""
-
-DRAWN_OF = {
-    **{name: of for of, names in reversed(PAGES.values()) for name in names},
-}
-"""Every figure -> that fixture."""
+for _of in [of for of in OF if of != "panels"]:
+    _address, _first = ALSO.get(_of, ("", []))
+    PAGES[_address or f"{_of}_address"] = (_of, (*_first, *OF[_of]))
 
 
 HAND = SimpleNamespace(

@@ -12,10 +12,11 @@ from report.figures.parts.heads import HeadFindings, head_label
 from report.kinds.atlas.data import verify
 from report.pages.lists import HEADS, write_heads
 from tests.figures import hand_atlas
-from tests.figures.live_page import OF_ATLASES, go_live, painted, until
+from tests.figures.live_page import OF, go_live, painted, until
 from tests.figures.tools import set_to
 
-NUMBER = OF_ATLASES.index("heads_by_two") + 1
+NUMBERS = {name: number for number, name in enumerate(OF["atlas"], 1)}
+NUMBER = NUMBERS["heads_by_two"]
 BOTH = {head_label(*hand_atlas.PREVIOUS), head_label(*hand_atlas.INDUCTION)}
 PREVIOUS, INDUCTION = (head_label(*head) for head in (hand_atlas.PREVIOUS, hand_atlas.INDUCTION))
 
@@ -152,7 +153,7 @@ def test_what_there_is_to_see_names_the_highest_heads(atlas):
     assert set(seen.replace(".", "").split()) >= BOTH
 
 
-PORTRAIT = {name: OF_ATLASES.index(name) + 1 for name in OF_ATLASES if name.startswith("head_")}
+PORTRAIT = {name: number for name, number in NUMBERS.items() if name.startswith("head_")}
 HERE = dict(zip(("layer", "head"), hand_atlas.PREVIOUS, strict=True))
 
 
@@ -246,7 +247,7 @@ def test_without_scores_composition_says_how_to_have_them(tmp_path):
 
 @pytest.mark.browser
 def test_composition_follows_what_is_read_and_who_reads(desk, atlas_address):
-    number = OF_ATLASES.index("composition") + 1
+    number = NUMBERS["composition"]
     desk.goto(atlas_address)
     go_live(desk, number)
     set_to(desk, number, by="v")

@@ -8,7 +8,7 @@ import pytest
 
 from report.pages.render import write_embed_pages
 from report.project import Project
-from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, TOOLTIP, resting, until
+from tests.figures.live_page import GRIDS, OF, ORDER, TOOLTIP, resting, until
 from tests.figures.tools import menu, set_to
 from tests.serving import served
 
@@ -101,7 +101,7 @@ def test_a_figure_works_in_a_frame_of_another_origin(page, address, elsewhere):
 @pytest.mark.browser
 @pytest.mark.parametrize(
     "fixture, names",
-    [("grids", GRIDS), ("tables_address", OF_TABLES), ("sweep_address", OF_SWEEPS)],
+    [("grids", GRIDS), ("table_address", OF["table"]), ("sweep_address", OF["sweep"])],
 )
 def test_every_figure_of_several_panels_works_alone(page, request, fixture, names):
     root = request.getfixturevalue(fixture).replace(*ALONE)

@@ -12,51 +12,28 @@ from report.kinds import folders
 from report.pages.article import ArticleFigures
 from report.pages.gallery import ROOT, entries, places, write_gallery
 from report.pages.templates import environment
-from tests.figures.live_page import (
-    GRIDS,
-    OF_ANSWERS,
-    OF_ATLASES,
-    OF_CONDITIONS,
-    OF_DIFFERENCES,
-    OF_MODELS,
-    OF_PAIRS,
-    OF_PREDICTIONS,
-    OF_SWEEPS,
-    OF_TABLES,
-    ORDER,
-    PROJECT,
-)
+from tests.figures.live_page import GRIDS, OF, ORDER, PROJECT
 
 BY_NAME = {entry.name: entry for entry in entries([])}
 
 
-def shown(data, names, **context):
+def shown(data, names, context):
     """A page with figures, each placed by its line in the gallery, drawn of data."""
     article = ArticleFigures("hand", PROJECT, data)
     article.announced = names
     for name in names:
-        environment().from_string(BY_NAME[name].line).render(figure=article.figure, **context)
+        environment().from_string(BY_NAME[name].line).render(context | {"figure": article.figure})
     return SimpleNamespace(article=article, places=places(article, "Made <by> hand"))
 
 
 @pytest.fixture(scope="module")
-def pages(data, models, conditions, table, sweep, answers, prediction, atlas, pair, difference):
+def pages(request, conditions, answers):
     """Pages of every kind, on which the lines of the gallery place all figures."""
-    find = SimpleNamespace(answers=[answers])
+    named = {"panels": folders.findings(conditions)}
+    named["answers"] = {"find": SimpleNamespace(answers=[answers])}
     return [
-        shown(of, names, **context)
-        for of, names, context in (
-            (data, ORDER, {}),
-            (models, OF_MODELS, {}),
-            (conditions, [*GRIDS, *OF_CONDITIONS], folders.findings(conditions)),
-            (table, OF_TABLES, {}),
-            (sweep, OF_SWEEPS, {}),
-            (prediction, OF_PREDICTIONS, {}),
-            (atlas, OF_ATLASES, {}),
-            (pair, OF_PAIRS, {}),
-            (difference, OF_DIFFERENCES, {}),
-            (conditions, OF_ANSWERS, {"find": find}),
-        )
+        shown(conditions if of in named else request.getfixturevalue(of), names, named.get(of, {}))
+        for of, names in OF.items()
     ]
 
 

@@ -22,7 +22,7 @@ from report.kinds.prediction.data import PredictionData
 from report.text import number as in_words
 from tests import made_prediction
 from tests.figures.live_page import (
-    OF_PREDICTIONS,
+    OF,
     TOOLTIP,
     given,
     go_live,
@@ -31,7 +31,7 @@ from tests.figures.live_page import (
 )
 from tests.figures.test_decoders import assert_same
 
-NUMBERS = {name: number for number, name in enumerate(OF_PREDICTIONS, 1)}
+NUMBERS = {name: number for number, name in enumerate(OF["prediction"], 1)}
 
 STORED = 0.001
 """Unit of stored scores: a part is off by half of it at most."""
@@ -264,8 +264,8 @@ def at_head(told):
 
 
 @pytest.mark.browser
-def test_tooltips_say_what_was_measured(page, predictions_address, prediction, text):
-    page.goto(predictions_address)
+def test_tooltips_say_what_was_measured(page, prediction_address, prediction, text):
+    page.goto(prediction_address)
     told = walk(page, NUMBERS["effects_by_head"], "Home", "ArrowRight", "ArrowUp")
     at, value = at_head(told)
     assert value == signed(text.heads[-1][at])
@@ -320,10 +320,10 @@ def test_tooltips_say_what_was_measured(page, predictions_address, prediction, t
 
 
 @pytest.mark.browser
-def test_maps_draw_what_python_draws(page, predictions_address, prediction, text, monkeypatch):
+def test_maps_draw_what_python_draws(page, prediction_address, prediction, text, monkeypatch):
     # as it is before a file of few colours is made of it
     monkeypatch.setattr(effect_by_target.raster, "data_url", lambda pixels: pixels)
-    page.goto(predictions_address)
+    page.goto(prediction_address)
     state = {"sentence": "0", "layer": 1, "head": 2}
     file = json.loads((prediction.path / "head/0/1/2.json").read_text("utf-8"))
     labels = [token.label for token in text.tokens]
@@ -356,9 +356,9 @@ def test_maps_draw_what_python_draws(page, predictions_address, prediction, text
 
 @pytest.mark.browser
 def test_a_head_that_is_pinned_is_shown_by_all_figures_of_one_head(
-    page, predictions_address, prediction
+    page, prediction_address, prediction
 ):
-    page.goto(predictions_address)
+    page.goto(prediction_address)
     before = ink_at_rest(page, NUMBERS["direct_and_ablation"])
     told = walk(page, NUMBERS["effects_by_head"], "Home", "ArrowRight", "Enter")
     (layer, head), _ = at_head(told)
@@ -374,9 +374,9 @@ def test_a_head_that_is_pinned_is_shown_by_all_figures_of_one_head(
 
 
 @pytest.mark.browser
-def test_another_sentence_has_other_tokens_on_the_axes(page, predictions_address, prediction):
+def test_another_sentence_has_other_tokens_on_the_axes(page, prediction_address, prediction):
     number = NUMBERS["effect_by_target"]
-    page.goto(f"{predictions_address}#fig-{number}:sentence=1,layer=1,head=0")
+    page.goto(f"{prediction_address}#fig-{number}:sentence=1,layer=1,head=0")
     told = walk(page, number, "End")
     other = prediction.sentences[1]
     assert told["current token"] == f"{other.rows - 1}  “{other.tokens[other.rows - 1].label}”"

@@ -16,15 +16,7 @@ from PIL import Image
 from report.figures.build import still
 from report.figures.build.find import figure_named
 from report.figures.build.vega import VEGA_LITE
-from tests.figures.live_page import (
-    GRIDS,
-    OF_PREDICTIONS,
-    OF_SWEEPS,
-    OF_TABLES,
-    ORDER,
-    go_live,
-    until,
-)
+from tests.figures.live_page import GRIDS, OF, ORDER, go_live, until
 from tests.figures.test_script_tables import assert_tables
 from tests.figures.tools import href, menu, saved, state_of, tables, without_fragment
 
@@ -34,32 +26,33 @@ SVG = "{http://www.w3.org/2000/svg}"
 SPECIFICATION = "Vega-Lite file with the data in it"
 
 
-SPECIFIED = [*ORDER[1:], *OF_TABLES[1:], "repeated_loss", "heads_at_step"]
+SPECIFIED = [*ORDER[1:], *OF["table"][1:], "repeated_loss", "heads_at_step"]
 """Figures of one chart that is no map: their file draws what Python draws."""
 
 
 @pytest.mark.parametrize(
-    "names", [ORDER, GRIDS, OF_TABLES, OF_SWEEPS, OF_PREDICTIONS], ids="-".join
+    "names", [ORDER, GRIDS, OF["table"], OF["sweep"], OF["prediction"]], ids="-".join
 )
 def test_files_and_tables_have_the_numbers_that_python_gives(page, opened, names):
     """All figures of a page in turn: to open it takes longer than to read them."""
     for name in names:
         number, data = opened(name)
-        expected = tables(name, data, state_of(name))
-        assert_files(page, number, name, expected)
+        state = state_of(name, data)
+        expected = tables(name, data, state)
+        assert_files(page, number, name, state, expected)
         if name in SPECIFIED:
             assert_drawn_elsewhere(page, number, name, data)
         assert_tables(page, number, name, expected)
 
 
-def assert_files(page, number, name, expected):
+def assert_files(page, number, name, state, expected):
     file, content = saved(page, number, "JSON")
     found = json.loads(content)
     assert file.endswith(".json")
     assert file.startswith(name.replace("_", "-"))
-    assert found["state"].items() >= state_of(name).items()
+    assert found["state"].items() >= state.items()
     nothing_set = f"{without_fragment(page)}#fig-{number}"
-    own = href(page) if state_of(name) else nothing_set
+    own = href(page) if state else nothing_set
     assert found["source"] == own
     assert found["title"].startswith(f"Figure {number}. ")
     assert [table["name"] for table in found["tables"]] == [dataset for _, dataset, _ in expected]
@@ -137,7 +130,7 @@ PICTURES = ("attention_map", "filler_effect")
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_whole_and_light_and_show_the_present_state(page, opened, name):
-    number, _ = opened(name)
+    number, data = opened(name)
     page.evaluate("document.body.dataset.mdColorScheme = 'slate'")
     file, content = saved(page, number, "SVG")
     assert file.endswith(".svg")
@@ -145,7 +138,7 @@ def test_pictures_are_whole_and_light_and_show_the_present_state(page, opened, n
     said = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
     title = page.inner_text(f"#fig-{number} figcaption strong")
     assert said[0] == f"Figure {number}. {title}"
-    if "layer" in state_of(name):
+    if "layer" in state_of(name, data):
         shown = page.inner_text(f"#fig-{number} .live-figure__control output")
         assert f"Layer {shown}" in said[1]
     panels = page.locator(f"#fig-{number} .live-figure__title").all_inner_texts()
@@ -174,7 +167,7 @@ def assert_drawn_elsewhere(page, number, name, data):
     """The specification draws the same picture where there is no page around it."""
     _, content = saved(page, number, SPECIFICATION)
     spec = json.loads(content) | {"background": "transparent"}
-    assert still.drawn(spec) == still.svg(figure_named(name), data, **state_of(name))
+    assert still.drawn(spec) == still.svg(figure_named(name), data, **state_of(name, data))
 
 
 def test_specifications_of_panels_are_chosen_one_by_one(page, opened):
@@ -186,7 +179,7 @@ def test_specifications_of_panels_are_chosen_one_by_one(page, opened):
         spec = json.loads(content) | {"background": "transparent"}
         figure = figure_named("filler_effect")
         assert still.drawn(spec) == still.svg(
-            figure, data, **state_of("filler_effect"), panel=panel
+            figure, data, **state_of("filler_effect", data), panel=panel
         )
 
 
@@ -201,7 +194,7 @@ def test_the_specification_of_a_map_has_its_picture_inside(page, opened, name):
     number, data = opened(name)
     spec = json.loads(saved(page, number, SPECIFICATION)[1])
     scene = vl_convert.vegalite_to_scenegraph(spec, vl_version=VEGA_LITE)["scenegraph"]
-    rows = figure_named(name).rows(data, **state_of(name))
+    rows = figure_named(name).rows(data, **state_of(name, data))
     (image,) = items(scene, "image")
     assert image["url"].startswith("data:image/png;base64,")
     drawn = [each for each in items(scene, "symbol") if each.get("opacity") == 1]

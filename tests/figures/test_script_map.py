@@ -159,7 +159,7 @@ COMPARED = """async ([assets, spec, rows, id]) => {
 def test_markers_are_where_and_what_the_specification_says(page, request, name):
     where, data = {
         "attention_map": ("address", "data"),
-        "table_attention_map": ("tables_address", "table"),
+        "table_attention_map": ("table_address", "table"),
     }[name]
     page.goto(request.getfixturevalue(where))
     figure, data = figure_named(name), request.getfixturevalue(data)

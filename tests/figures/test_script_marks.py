@@ -1,21 +1,20 @@
 """One token and one head, marked in all figures; pins, their chips, and what an address says."""
 
+import json
 import re
 
 import pytest
 
+from report.figures.build import defaults
+from report.figures.build.find import figure_named
 from tests.figures import live_page
 from tests.figures.live_page import first_tooltip, go_live, ink, painted, until
+from tests.figures.test_every_figure import panels_of
 
 pytestmark = pytest.mark.browser
 
 CHIPS = "[...document.querySelectorAll('.pins__chip')].map(chip => chip.textContent)"
 CURSOR = "document.querySelector('#fig-{} .live-figure__cursor:not([hidden])') !== null"
-TEXTLESS = (
-    *("sweep_address", "answers_address", "atlas_address", "difference_address", "pair_address"),
-)
-"""Pages of figures that name no token."""
-
 SAID = "document.querySelector('#fig-{} .live-figure__live').textContent"
 
 
@@ -336,7 +335,7 @@ MARKS = """async text => {
 
 @pytest.mark.parametrize("name", live_page.PAGES)
 def test_a_chart_marks_tokens_of_its_own_text_and_of_no_other(page, request, name):
-    figures = live_page.PAGES[name][1]
+    _, figures = live_page.PAGES[name]
     page.goto(request.getfixturevalue(name))
     for number in range(1, len(figures) + 1):
         go_live(page, number)
@@ -344,7 +343,20 @@ def test_a_chart_marks_tokens_of_its_own_text_and_of_no_other(page, request, nam
     assert all({*marks} == {1} for _, marks in page.evaluate(MARKS))
     others = page.evaluate(MARKS, "00000000")
     assert all({*marks} == {-1} for _, marks in others)
-    assert bool(others) == (name not in TEXTLESS)
+    specs = [specified(figure, request.getfixturevalue) for figure in figures]
+    assert {place for place, _ in others} == {
+        f"fig-{number}" for number, spec in enumerate(specs, 1) if any(map(spec.count, OF_TOKENS))
+    }
+
+
+OF_TOKENS = ("pinned_token", "pinned_target", "pinned_position", "pinned_original")
+"""What a specification of a figure that marks tokens names."""
+
+
+def specified(name, fixture):
+    """The specifications of all charts of a figure, as JSON."""
+    figure, data = figure_named(name), live_page.data_of(name, fixture)
+    return json.dumps([defaults.spec_of(figure, data, **each) for each in panels_of(figure, data)])
 
 
 def in_another_text(page, address, fragment=""):

@@ -283,8 +283,8 @@ def test_a_head_that_cannot_be_fetched_is_said_and_tried_again(page, address, da
     until(page, f"{SAYS}.includes(' gives ')")
 
 
-def test_the_text_of_a_table_is_shaded_too(page, tables_address, table):
-    page.goto(tables_address)
+def test_the_text_of_a_table_is_shaded_too(page, table_address, table):
+    page.goto(table_address)
     token(page, 12).hover()
     until(page, SHADED)
     assert_shaded(page, head_of(table, *sliders(page, 1))[12])

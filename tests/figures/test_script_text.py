@@ -7,7 +7,7 @@ from report.figures.parts import token_names
 from tests.figures import hand_made, tools
 from tests.figures.hand_made import OF_SCORES
 from tests.figures.lettering import IN_PICTURE, OF_THE_PAGE, WRITTEN, unreadable
-from tests.figures.live_page import PAGES, TWO_LOOKS, go_live, painted
+from tests.figures.live_page import PAGES, TWO_LOOKS, data_of, go_live, painted
 from tests.figures.pictures import picture, specification
 from tests.figures.test_every_figure import each, every_figure, panels_of
 
@@ -114,7 +114,8 @@ def test_on_a_page_too_all_that_is_written_stands_apart(request, tab, on):
         for number, name in enumerate(names, 1):
             go_live(tab, number)
             if moved:
-                tools.set_to(tab, number, **tools.state_of(name))
+                data = data_of(name, request.getfixturevalue)
+                tools.set_to(tab, number, **tools.state_of(name, data))
         painted(tab)
         found = tab.evaluate(WRITTEN)
         kinds = {(text["figure"], text["kind"]) for text in found}

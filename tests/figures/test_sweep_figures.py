@@ -13,14 +13,14 @@ from report.figures import habits_by_model, repeated_loss
 from report.figures.parts import over_models
 from tests.figures import hand_sweep
 from tests.figures.live_page import (
-    OF_SWEEPS,
+    OF,
     go_live,
     ink_at_rest,
     painted,
     until,
 )
 
-NUMBERS = {name: number for number, name in enumerate(OF_SWEEPS, 1)}
+NUMBERS = {name: number for number, name in enumerate(OF["sweep"], 1)}
 
 
 @pytest.mark.browser

@@ -15,7 +15,7 @@ from report.figures.build.find import figure_named
 from report.figures.parts import target_classes
 from report.text import percent
 from tests.figures import hand_table, live_page
-from tests.figures.live_page import OF_TABLES, go_live
+from tests.figures.live_page import OF, go_live
 from tests.figures.test_decoders import assert_same, decoded
 
 SEEING = ("alibi_bias", "window", "encoder")
@@ -24,7 +24,7 @@ SEEING = ("alibi_bias", "window", "encoder")
 every_rendering = pytest.mark.parametrize("rendering", ["csv", "json", "sentences"])
 
 
-@pytest.mark.parametrize("name", OF_TABLES)
+@pytest.mark.parametrize("name", OF["table"])
 def test_of_a_passage_none_is_drawn_and_the_reason_is_a_sentence(data, name):
     figure = figure_named(name)
     assert figure.left_out(data) == "It is drawn of a table, and is given a passage."
@@ -145,16 +145,16 @@ def test_alt_text_of_a_panel_has_the_means_of_all_renderings(table):
 
 
 @pytest.fixture
-def tables(table, tables_address):
+def tables(table, table_address):
     """(a hand-made study, address of a page with its figures)."""
-    return table, tables_address
+    return table, table_address
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", SEEING)
 def test_the_script_finds_the_classes_that_python_finds(scripts, tmp_path, kind):
     data = hand_table.study(tmp_path / "a", kind)
-    for name in OF_TABLES:
+    for name in OF["table"]:
         figure = figure_named(name)
         state = {control.param: control.value for control in figure.controls(data)}
         found = decoded(scripts, data, figure, state)["datasets"]

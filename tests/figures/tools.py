@@ -31,9 +31,7 @@ STATES = {
     "table_attention_map": {"layer": 1, "head": 3},
     "classes_by_layer": {"target": "header", "rendering": "json"},
     "renderings_compared": {"shown": "probability"},
-    "repeated_loss": {},
     "answers_by_length": {"measure": "right"},
-    "answers_by_attention": {},
     "habits_in_training": {"habit": "first_token"},
     "heads_at_step": {"at": 3, "habit": "first_token"},
     "habits_by_model": {"habit": "induction"},
@@ -43,17 +41,10 @@ STATES = {
     "direct_and_ablation": {"sentence": "1", "ablation": "zero"},
     "what_a_head_writes": {"sentence": "0", "chosen": 2},
     "score_origins": {"sentence": "0", "chosen": 3, "rank": 1},
-    "patched_heads": {"way": "lost"},
-    "paths": {"sent": "all"},
-    "heads_by_two": {"across": "entropy", "up": "lost"},
-    "head_distances": {"layer": 1, "head": 2},
-    "head_tokens": {"layer": 1, "head": 2},
-    "head_examples": {"layer": 1, "head": 2, "example": "above50"},
-    "distance_sorted": {},
-    "distance_by_head": {},
-    "change_by_head": {"up": "to_itself"},
+    "filler_kinds": {"layer": 2},
+    **{name: {"reduction": "last"} for name in GRIDS[:-1]},
 }
-"""Not where the figures are when the page opens."""
+"""States worth a look, but not those of figures when the page opens."""
 
 
 def open_more(page, number):
@@ -61,9 +52,19 @@ def open_more(page, number):
     page.click(f"#fig-{number} .live-figure__more > summary")
 
 
-def state_of(name):
-    """The state at which tests look at a figure."""
-    return STATES.get(name, {"reduction": "last"} if name in GRIDS else {"layer": 2})
+def state_of(name, data):
+    """The state at which tests look at a figure: of those that `STATES` does not name, each control
+    that there is to set is at its last value, or at its first if it was there."""
+    controls = [each for each in figure_named(name).controls(data) if not each.fixed]
+    return STATES.get(name) or {
+        each.param: _other(each) for each in controls if not getattr(each, "look", False)
+    }
+
+
+def _other(control):
+    least, most = getattr(control, "minimum", None), getattr(control, "maximum", None)
+    first, *_, last = getattr(control, "options", (least, most))
+    return first if control.value == last else last
 
 
 def without_fragment(page):

@@ -5,14 +5,15 @@ import pytest
 
 from report import pipeline, project
 from report.errors import ReportError
-from report.figures.build.find import figure_named, figure_names
+from report.figures.build.find import figure_named
 from report.kinds import folders
 from report.measuring import run as measuring
+from report.pages.new import kinds, new_article
 from report.pages.prose import check_prose, check_state
 from report.study.study import read_studies, read_study
 from tests.commands import ROOT
 from tests.figures import hand_conditions, hand_made, hand_sweep, hand_table
-from tests.figures.live_page import OF_ATLASES, OF_PAIRS, OF_PREDICTIONS
+from tests.figures.live_page import OF
 
 ABOUT = "title: T\ndate: 2026-01-02\nauthor: A\nsummary: S\n"
 KINDS = {
@@ -59,10 +60,8 @@ def test_articles_that_ship_ask_for_nothing_that_there_cannot_be(study):
     check_prose(study)
 
 
-@pytest.mark.parametrize("kind", ["passage", "table", "sweep", "conditions"])
+@pytest.mark.parametrize("kind", kinds())
 def test_new_articles_too(tmp_path, kind):
-    from report.pages.new import new_article
-
     where = project.Project(tmp_path)
     check_prose(read_study(new_article("mine", kind, where)))
 
@@ -196,12 +195,12 @@ def test_nothing_is_said_of_models_whose_size_is_not_known(tmp_path):
     check_prose(article(tmp_path, "passage", placed("attention_map", layer=10**6)))
 
 
-ASKED_OF_DATA = {"classes_by_layer", "change_by_head", *OF_ATLASES, *OF_PAIRS, *OF_PREDICTIONS}
-"""Figures that look names up by what was measured before they say what they control."""
+KNOWN = ("data", "models", "panels", "conditions", "answers", "sweep")
+"""Fixtures of data whose figures look nothing up in them before they say what they control."""
 
 
-@pytest.mark.parametrize("name", sorted({*figure_names()} - ASKED_OF_DATA))
-def test_the_controls_of_every_figure_that_ships_are_known(name):
+@pytest.mark.parametrize("name", [name for of in KNOWN for name in OF[of]])
+def test_controls_that_need_no_data_are_known(name):
     with pytest.raises(ReportError, match=rf"unknown control 'x{name}'; .*{name} has: "):
         check_state(figure_named(name), {f"x{name}": 1}, {}, False)
 

@@ -5,7 +5,8 @@ theme.py      colours, type sizes and the frame of a chart; layers.py charts ove
 marking.py    what a reader points at or pins; token_names.py how tokens are named
 map.py        attention maps: cells.py what they draw, raster.py the picture, shading.py its shades,
               map_part.py the part that is shown; spread.py some tokens of a long one
-heads.py      a head with a number; rank_lines.py and head_sorted.py many of them
+heads.py      a head with a number; rank_lines.py and head_sorted.py many of them,
+              head_points.py as points of a plane
 score_terms.py    the terms of a score: scatter.py, ternary.py, profiles.py, term_lines.py
 updates.py        what heads add: histogram.py
 received.py       attention received under conditions: received_chart.py, received_numbers.py,

@@ -18,6 +18,9 @@ from report.kinds.atlas.data import AtlasData, AtlasModels
 TABLE = "heads"
 """What the table of a table/1 dataset is called."""
 
+ONE_HEAD = ("head_examples", "head_distances", "head_tokens")
+"""Figures of one head, to which other articles lead; the first that is placed."""
+
 DIGITS = 10
 """Significant digits of a number in CSV; what is kept has fewer."""
 

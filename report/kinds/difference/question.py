@@ -48,6 +48,7 @@ QUESTION = Question(
     keys=Keys,
     blamed="difference",
     borrowed=("corpus", "measures"),
+    models=("difference",),
     implied=True,
     in_turn=True,
     whole=True,

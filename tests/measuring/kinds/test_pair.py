@@ -19,9 +19,9 @@ from report.kinds.pair.measure import matched_with, receivers_of
 from report.models.load.load import load_model
 from report.models.text.tokens import encode
 from report.study.study import read_study
-from tests import made_pair
 from tests.commands import report
-from tests.made_pair import INPUTS
+from tests.figures import hand_pair
+from tests.figures.hand_pair import INPUTS
 from tests.themed import write_themed
 
 CLEAN, CORRUPTED = INPUTS.clean, INPUTS.corrupted
@@ -34,8 +34,7 @@ def falcon():
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pair") / "ab9876543210"
-    return made_pair.study(folder)
+    return hand_pair.study(tmp_path_factory.mktemp("pair"))
 
 
 def run(model, ids, replaced=None, keep=None):

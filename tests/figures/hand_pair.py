@@ -17,7 +17,8 @@ INPUTS = kind.Inputs(
 
 
 def study(folder):
-    """A `PairData` of an embedded model, measured into `folder`."""
+    """A `PairData` of an embedded model, measured into a folder in `folder`."""
+    folder /= "ab9876543210"
     loaded = load_model("falcon-8x8")
     measured, facts = kind.measure(loaded, INPUTS, lambda *_: None, lambda _: None)
     layers, heads = loaded.measured_layers, loaded.structure[0].heads
