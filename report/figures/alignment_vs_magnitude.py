@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, score_terms, theme, token_names, updates
+from report.figures.parts import score_terms, theme, token_names, updates
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData
 from report.text import number, percent, signed
@@ -29,7 +29,6 @@ def caption(data: PassageData) -> str:
 
 
 def chart(data: PassageData, **state: int) -> altair.LayerChart:
-    at = choices.at_state(updates.controls(data), state)
     points = altair.Chart(altair.NamedData("points")).transform_filter(updates.AFTER_FIRST)
     return theme.frame(
         layered(
@@ -39,9 +38,8 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
         ),
         theme.Source("updates/{layer}.json", "tables", ["points"]),
         description=f"{title(data)}: a scatter plot, one point a token and head",
-        controls=at,
         shows={"points": updates.DRAWN},
-        params=updates.params(at),
+        params=updates.params(state),
     )
 
 
@@ -80,7 +78,7 @@ def _cloud(data, points):
 
 
 def alt(data: PassageData, **state: int) -> str:
-    layer = choices.values(updates.controls(data), state)["layer"]
+    layer = state["layer"]
     columns = updates.points(data, state)
     seen = columns["token"] > 0
     _, value = tendency(columns)

@@ -5,7 +5,7 @@ from itertools import cycle
 import altair
 import numpy as np
 
-from report.figures.parts import answered, choices, theme
+from report.figures.parts import answered, theme
 from report.figures.parts.choices import Control
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
@@ -56,7 +56,6 @@ def controls(data: ModelAnswers) -> list[Control]:
 
 
 def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     points = altair.Chart(altair.NamedData("rows"))
     groups = altair.Chart(altair.NamedData("groups"))
     x = altair.X("share:Q", title="share of attention on what is added, all layers")
@@ -106,7 +105,6 @@ def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
         ),
         theme.Source(answered.ROWS, "tables", ["rows", "groups"], tokens=None),
         description=f"{title(data)}: a point a question",
-        controls=at,
     )
 
 
@@ -116,7 +114,6 @@ def _looks(data):
 
 
 def rows(data: ModelAnswers, **state: str) -> dict[str, Rows]:
-    choices.at_state(controls(data), state)
     share, more = _columns(data)
     names = {"question": data.texts, "kind": data.kinds, "answer": data.right_answers}
     return {

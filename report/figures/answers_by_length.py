@@ -47,8 +47,6 @@ def panels(data: ModelAnswers) -> list[str]:
 
 
 def chart(data: ModelAnswers, panel: int = 0, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
-    chosen = {control.param: control.value for control in at}
     table = altair.Chart(altair.NamedData("rows")).transform_filter(
         "datum.measure === measure && datum.kind === kind"
     )
@@ -85,15 +83,13 @@ def chart(data: ModelAnswers, panel: int = 0, **state: str) -> altair.LayerChart
         ),
         theme.Source(answered.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: {panels(data)[panel]}, by the number of its tokens",
-        controls=at,
-        params=[altair.param(name=name, value=value) for name, value in chosen.items()],
+        params=choices.params(state),
         shows={"rows": [["measure", "=", "{measure}"], ["kind", "=", "{kind}"]]},
         walk=["tokens"],
     )
 
 
 def rows(data: ModelAnswers, panel: int = 0, **state: str) -> Rows:
-    choices.at_state(controls(data), state)
     name = list(data.conditions)[panel]
     return [
         row | {"floor": low, "ceiling": high}
@@ -157,27 +153,26 @@ def _found(data, at, cells):
 
 
 def seen(data: ModelAnswers, **state: str) -> str:
-    at = choices.values(controls(data), state)
-    found, kind = _found(data, at, data.cells), at["kind"]
+    found, kind, measure = _found(data, state, data.cells), state["kind"], state["measure"]
     up = sum(each.low > 0 for each, _ in found)
     down = sum(each.high < 0 for each, _ in found)
     top, cell = max(found, key=lambda pair: pair[0].value)
     low, other = min(found, key=lambda pair: pair[0].value)
-    level = _level(data.mean(at["measure"], kind=answered.kinds(data)[at["kind"]]), at["measure"])
+    level = _level(data.mean(measure, kind=answered.kinds(data)[kind]), measure)
     clear = f"{up} {'lies' if up == 1 else 'lie'} clearly above 0 and {down} clearly below"
     return (
         f"Of {count(len(found), 'comparison')}, {clear}. "
         f"{kind[0].upper()}{kind[1:]}, with nothing added: {level}. The most is "
-        f"{answered.in_words(top, at['measure'])} with {cell.tokens} tokens of “{cell.label}”, the "
-        f"least {answered.in_words(low, at['measure'])} with {other.tokens} of “{other.label}”."
+        f"{answered.in_words(top, measure)} with {cell.tokens} tokens of “{cell.label}”, the "
+        f"least {answered.in_words(low, measure)} with {other.tokens} of “{other.label}”."
     )
 
 
 def alt(data: ModelAnswers, panel: int = 0, **state: str) -> str:
-    at = choices.values(controls(data), state)
     name, label = list(data.conditions.items())[panel]
-    found = _found(data, at, [cell for cell in data.cells if cell.name == name])
+    found = _found(data, state, [cell for cell in data.cells if cell.name == name])
     listed = "; ".join(
-        f"{cell.tokens} tokens {answered.in_words(each, at['measure'])}" for each, cell in found
+        f"{cell.tokens} tokens {answered.in_words(each, state['measure'])}" for each, cell in found
     )
-    return f"{label}, {at['kind']}: {answered.AXES[at['measure']]}, with 95 % intervals: {listed}."
+    axis = answered.AXES[state["measure"]]
+    return f"{label}, {state['kind']}: {axis}, with 95 % intervals: {listed}."

@@ -107,7 +107,6 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
         layered(*plane.layers(axes), _points(data, axes, plane), _marked(axes, plane)),
         theme.Source("attention/{layer}/{head}.json", "attention_breakdown", ["points"]),
         description=f"{title(data)}: {kind}",
-        controls=choices.at_state(controls(data), state),
         params=marking.marked("token") + plane.params(),
         terms=score_terms.names(data),
         axes=list(axes),
@@ -164,7 +163,7 @@ def _labelled(mark, axes, plane):
 
 
 def rows(data: PassageData, **state: int) -> dict[str, Rows]:
-    layer, head, sort_idx = choices.values(controls(data), state).values()
+    layer, head, sort_idx = state.values()
     attention = data.attention(layer, head)
     return {"points": points(attention, data.tokens, sort_idx, list(_axes(data)))}
 
@@ -227,7 +226,7 @@ def _placed(shifted):
 
 
 def alt(data: PassageData, **state: int) -> str:
-    layer, head, sort_idx = choices.values(controls(data), state).values()
+    layer, head, sort_idx = state.values()
     axes = _axes(data)
     drawn = rows(data, **state)["points"]
     kind = "Scatter" if len(axes) == 2 else "Ternary"
@@ -245,7 +244,7 @@ def alt(data: PassageData, **state: int) -> str:
 
 def seen(data: PassageData, **state: int) -> str:
     """The term that speaks most for the targets drawn, and the share of them that it leads."""
-    layer, head, sort_idx = choices.values(controls(data), state).values()
+    layer, head, sort_idx = state.values()
     axes = _axes(data)
     _, _, parts = _above_minimum(data.attention(layer, head), sort_idx, list(axes))
     if not len(parts):

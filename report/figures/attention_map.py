@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
-from report.figures.parts import choices, map, score_terms, theme
+from report.figures.parts import map, score_terms, theme
 from report.figures.parts.figure import Rows
 from report.kinds.passage.data import PassageData
 from report.text import percent
@@ -23,13 +23,11 @@ caption, use, controls = map.explained, map.use, map.controls
 
 
 def chart(data: PassageData, **state: int) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
-    layer, head, shade = (control.value for control in at)
+    layer, head, shade = state.values()
     return theme.frame(
         map.layers(data),
         theme.Source("attention/{layer}/{head}.json", "attention_map", map.DATASETS),
         description=title(data) + ": one head, current token by target token",
-        controls=at,
         params=map.params(data.tokens, data.attention(layer, head), shade),
         **map.looks(),
         terms=score_terms.names(data),
@@ -37,7 +35,7 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
 
 
 def rows(data: PassageData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
-    layer, head, shade = choices.values(controls(data), state).values()
+    layer, head, shade = state.values()
     attention = data.attention(layer, head)
     return map.rows(attention, markers(attention), dark, shade)
 
@@ -56,8 +54,7 @@ def markers(attention: DecodedAttention) -> Rows:
 
 
 def alt(data: PassageData, **state: int) -> str:
-    at = choices.values(controls(data), state)
-    layer, head = at["layer"], at["head"]
+    layer, head = state["layer"], state["head"]
     attention = data.attention(layer, head)
     itself = np.diagonal(attention.probability)[1:].mean()
     first = attention.probability[1:, 0].mean()
@@ -82,8 +79,7 @@ def _shape(visible):
 
 def seen(data: PassageData, **state: int) -> str:
     """The habit that the markers show, if more than half of the tokens have it."""
-    at = choices.values(controls(data), state)
-    layer, head = at["layer"], at["head"]
+    layer, head = state["layer"], state["head"]
     attention = data.attention(layer, head)
     target, probability = attention.largest_targets[:, 0], attention.probability
     token = np.arange(data.length)

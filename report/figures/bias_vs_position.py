@@ -108,7 +108,6 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
         term_lines.layers(data, lines, dataset, field, _fewest(data)),
         theme.Source("attention/{layer}/{head}.json", "bias_vs_position", [dataset]),
         description=f"{title(data)}: terms of the score by {field}, mean removed",
-        controls=choices.at_state(controls(data), state),
         shows={dataset: [["pairs", ">=", _fewest(data)]] if field == "distance" else []},
         params=[*marking.marked("token"), *term_lines.params(data, lines, field)],
         terms=score_terms.names(data),
@@ -124,7 +123,7 @@ def _fewest(data):
 
 
 def rows(data: PassageData, **state: int) -> dict[str, Rows]:
-    attention = data.attention(*choices.values(controls(data), state).values())
+    attention = data.attention(*state.values())
     lines = list(_lines(data))
     if by_distance(data):
         return {"distances": theme.records(profiles.by_distance(attention, lines))}
@@ -142,7 +141,7 @@ def targets(attention: DecodedAttention, tokens: list[Token], lines: list[str]) 
 
 
 def alt(data: PassageData, **state: int) -> str:
-    layer, head = choices.values(controls(data), state).values()
+    layer, head = state.values()
     attention, lines = data.attention(layer, head), _lines(data)
     if by_distance(data):
         return _alt_by_distance(attention, lines, f"layer {layer}, head {head}")
@@ -172,7 +171,7 @@ def _alt_by_distance(attention, lines, where):
 
 def seen(data: PassageData, **state: int) -> str:
     """Which way each line goes, or by distance where it is highest."""
-    layer, head = choices.values(controls(data), state).values()
+    layer, head = state.values()
     attention, lines = data.attention(layer, head), _lines(data)
     if by_distance(data):
         return _seen_by_distance(data, attention, lines)

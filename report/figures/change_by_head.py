@@ -59,7 +59,6 @@ def controls(data: DifferenceData) -> list[Switch]:
 
 
 def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     table = _table(data)
     room = altair.Scale(zero=False, nice=False, padding=14)
     x = altair.X("x:Q", title=None, scale=room).axis(
@@ -102,9 +101,8 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: a scatter plot, a point a head",
-        controls=at,
         params=[
-            *(altair.param(name=control.param, value=control.value) for control in at),
+            *choices.params(state),
             *marking.marked("layer", "head"),
         ],
     )
@@ -156,7 +154,6 @@ def _names(table):
 
 
 def rows(data: DifferenceData, **state: str) -> dict[str, Rows]:
-    choices.at_state(controls(data), state)
     columns = {
         column.format(name): data.column(column, name)
         for name in data.words
@@ -167,7 +164,7 @@ def rows(data: DifferenceData, **state: str) -> dict[str, Rows]:
 
 def seen(data: DifferenceData, **state: str) -> str:
     """The head that changed most, and in how many a change stands out."""
-    name = choices.values(controls(data), state)[PARAM]
+    name = state[PARAM]
     words, of = data.words[name], {f: data.column(c, name) for f, c in FIELDS.items()}
     size = np.nan_to_num(np.abs(of["change"]), nan=-1)
     layer, head = map(int, np.unravel_index(size.argmax(), size.shape))
@@ -186,7 +183,7 @@ def seen(data: DifferenceData, **state: str) -> str:
 
 
 def alt(data: DifferenceData, **state: str) -> str:
-    words = data.words[choices.values(controls(data), state)[PARAM]]
+    words = data.words[state[PARAM]]
     return (
         f"{data.layers * data.heads} points, a head each: {words.axis} in {data.reference} to the "
         f"right, its change in {data.label} upwards. {seen(data, **state)}"

@@ -50,7 +50,6 @@ def controls(data: TableData) -> list[Control | Switch]:
 
 
 def chart(data: TableData, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     shown = altair.Chart(altair.NamedData("heads")).transform_filter(
         "datum.target === target && datum.rendering === rendering"
     )
@@ -73,10 +72,9 @@ def chart(data: TableData, **state: str) -> altair.LayerChart:
         ),
         theme.Source("class_shares.json", "tables", ["heads"]),
         description="Probability of a class of targets by layer, heads sorted",
-        controls=at,
         shows={"heads": [["target", "=", "{target}"], ["rendering", "=", "{rendering}"]]},
         params=[
-            *(altair.param(name=control.param, value=control.value) for control in at),
+            *choices.params(state),
             *marking.marked("layer", "head"),
         ],
         walk=["layer", "rank"],
@@ -105,21 +103,19 @@ def _even(data, shown, x):
 
 def rows(data: TableData, **state: str) -> dict[str, Rows]:
     """The table "heads" of all classes and renderings, whatever the state."""
-    choices.at_state(controls(data), state)
     return {"heads": theme.records(data.class_shares)}
 
 
 def alt(data: TableData, **state: str) -> str:
     """The head and the layer with the largest value, and uniform attention."""
-    at = choices.values(controls(data), state)
-    values = data.shares(at["target"], at["rendering"])
+    values = data.shares(state["target"], state["rendering"])
     layer, head = np.unravel_index(values.argmax(), values.shape)
-    even = data.even(at["target"], at["rendering"]).mean()
+    even = data.even(state["target"], state["rendering"]).mean()
     times = f", {number(values.mean() / even)} times that" if even else ""
     return (
-        f"Probability given to {target_classes.named(at['target'])}, by layer, with the "
+        f"Probability given to {target_classes.named(state['target'])}, by layer, with the "
         f"{data.heads} heads of each layer sorted; the table is written as "
-        f"{target_classes.renderings(data)[at['rendering']]}. The largest value is "
+        f"{target_classes.renderings(data)[state['rendering']]}. The largest value is "
         f"{percent(values[layer, head], 1)}, head {head} of layer {layer}. Uniform attention "
         f"would give {percent(even, 1)}; the mean of all heads is {percent(values.mean(), 1)}"
         f"{times}."
@@ -128,12 +124,11 @@ def alt(data: TableData, **state: str) -> str:
 
 def seen(data: TableData, **state: str) -> str:
     """The head that gives the class most, and how many go well beyond uniform attention."""
-    at = choices.values(controls(data), state)
-    values = data.shares(at["target"], at["rendering"])
-    even = data.even(at["target"], at["rendering"])
+    values = data.shares(state["target"], state["rendering"])
+    even = data.even(state["target"], state["rendering"])
     top, total = largest(values), values.size
-    named = target_classes.named(at["target"])
-    written = target_classes.renderings(data)[at["rendering"]]
+    named = target_classes.named(state["target"])
+    written = target_classes.renderings(data)[state["rendering"]]
     said = (
         f"In the {written}, {top.label} gives {percent(top.value)} to {named}. Uniform attention "
         f"would give {percent(even[top.layer])}."

@@ -66,7 +66,6 @@ def controls(data: AtlasData) -> list[Control | Switch]:
 
 
 def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     heads = altair.Chart(altair.NamedData("rows")).transform_calculate(
         score="datum[by]",
         x=f"datum.layer + (datum.head + 0.5) / {data.heads} * 0.8 - 0.4",
@@ -109,8 +108,7 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
         ),
         theme.Source(ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: a scatter plot, a point a head",
-        controls=at,
-        params=[altair.param(name="by", value=at[2].value), *marking.marked("layer", "head")],
+        params=[altair.param(name="by", value=state["by"]), *marking.marked("layer", "head")],
     )
 
 
@@ -123,39 +121,36 @@ def _names(heads, chance):
 
 
 def rows(data: AtlasData, **state: int | str) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
-    scores = {name: data.composition.scores[name][at["layer"], at["head"]] for name in BY}
+    scores = {name: data.composition.scores[name][state["layer"], state["head"]] for name in BY}
     return {
         "rows": [
             {"layer": layer, "head": head}
             | {name: round(float(values[layer, head]), DIGITS) for name, values in scores.items()}
-            for layer, head in np.ndindex(at["layer"], data.heads)
+            for layer, head in np.ndindex(state["layer"], data.heads)
         ]
     }
 
 
 def seen(data: AtlasData, **state: int | str) -> str:
     """Which head it reads most, how much more than by chance, and which next."""
-    at = choices.values(controls(data), state)
-    reader = head_label(at["layer"], at["head"])
-    if not at["layer"]:
+    reader = head_label(state["layer"], state["head"])
+    if not state["layer"]:
         return f"No layer is below that of {reader}."
-    scores = np.nan_to_num(data.composition.scores[at["by"]][at["layer"], at["head"]])
+    scores = np.nan_to_num(data.composition.scores[state["by"]][state["layer"], state["head"]])
     top = largest(scores)
     scores = scores.copy()
     scores[top.layer, top.head] = -1
     next_ = largest(scores)
     second = f", then {next_.label} ({number(next_.value)})" if next_.value >= 0 else ""
     return (
-        f"For its {BY[at['by']]}, {reader} reads {top.label} most ({number(top.value)}){second}; "
-        f"chance gives {number(data.composition.baseline)}."
+        f"For its {BY[state['by']]}, {reader} reads {top.label} most ({number(top.value)})"
+        f"{second}; chance gives {number(data.composition.baseline)}."
     )
 
 
 def alt(data: AtlasData, **state: int | str) -> str:
-    at = choices.values(controls(data), state)
     return (
-        f"{at['layer'] * data.heads} points, a head in a lower layer each: its layer to the right, "
-        f"how much {head_label(at['layer'], at['head'])} reads of it for its {BY[at['by']]} "
-        f"upwards. {seen(data, **state)}"
+        f"{state['layer'] * data.heads} points, a head in a lower layer each: its layer to the "
+        f"right, how much {head_label(state['layer'], state['head'])} reads of it for its "
+        f"{BY[state['by']]} upwards. {seen(data, **state)}"
     )

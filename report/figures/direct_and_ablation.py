@@ -4,7 +4,7 @@ it."""
 import altair
 import numpy as np
 
-from report.figures.parts import choices, marking, predicted, theme
+from report.figures.parts import marking, predicted, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
@@ -90,11 +90,10 @@ def _kinds(data):
 
 def _at(data, state):
     """The values of the controls, and the kind of ablation where there is one only."""
-    return {"ablation": next(iter(_kinds(data)))} | choices.values(controls(data), state)
+    return {"ablation": next(iter(_kinds(data)))} | state
 
 
 def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     table = altair.Chart(altair.NamedData("heads"))
     axes = _axes(data)
     lost = "' logits, '" if _one_unit(data) else "' logits; in nats a token, '"
@@ -122,7 +121,6 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
         ),
         theme.Source(_address(data), "tables", ["heads"], tokens=None),
         description=f"{title(data)}: a scatter plot, a point a head",
-        controls=at,
         params=marking.marked("layer", "head"),
     )
 

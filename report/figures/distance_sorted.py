@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, over_models, theme
+from report.figures.parts import over_models, theme
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
@@ -39,7 +39,6 @@ def use(data: DifferenceData | DifferenceModels) -> str:
 
 
 def chart(data: DifferenceData | DifferenceModels, **state: str) -> altair.LayerChart:
-    at = choices.at_state([], state)
     table, labels = altair.Chart(altair.NamedData("rows")), _labels(data)
     x = altair.X("place:Q", title="heads, from the one that moved most")
     x = x.scale(domain=[1, max(2, _heads(data))], nice=False, padding=6).axis(
@@ -74,12 +73,10 @@ def chart(data: DifferenceData | DifferenceModels, **state: str) -> altair.Layer
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: a line a model",
-        controls=at,
     )
 
 
 def rows(data: DifferenceData | DifferenceModels, **state: str) -> dict[str, Rows]:
-    choices.at_state([], state)
     found = []
     for label, model in zip(_labels(data), data.models, strict=True):
         values = _values(model)

@@ -8,7 +8,6 @@ import numpy as np
 
 from report.figures.parts import (
     cells,
-    choices,
     grid,
     map_part,
     marking,
@@ -94,8 +93,7 @@ def boxes(data: PredictionData) -> list[grid.Box]:
 
 
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
-    values = choices.values(controls(data), state)
+    values = state
     sentence, head = _shown(data, values)
     low, high = _ends(panel, sentence, head)
     return theme.frame(
@@ -107,7 +105,6 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             tokens=predicted.address(data, predicted.TEXT),
         ),
         description=f"{title(data)}: {panels(data)[panel].lower()}, current token by target token",
-        controls=at,
         params=[
             token_names.labels(sentence.tokens),
             *marking.marked("token", "target"),
@@ -218,8 +215,7 @@ def _least_scale(sentence):
 def rows(
     data: PredictionData, panel: int = 0, *, dark: bool = False, **state: int
 ) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
-    sentence, head = _shown(data, at)
+    sentence, head = _shown(data, state)
     low, high = _ends(panel, sentence, head)
     values, seen_ = _values(panel, head), np.tri(len(head.effect), dtype=bool)
     ramp = _looks(panel)["ramp"]["dark" if dark else "light"]
@@ -281,8 +277,7 @@ def top(values: np.ndarray) -> list[int]:
 def seen(data: PredictionData, **state: int) -> str:
     """What the last row looks at most, and what of it matters most; of a passage, how often these
     are one token."""
-    at = choices.values(controls(data), state)
-    sentence, head = _shown(data, at)
+    sentence, head = _shown(data, state)
     if not sentence.asks:
         return _seen_in_passage(head)
     share, effect = head.probability[-1], head.effect[-1]
@@ -323,8 +318,7 @@ def _token(sentence, token):
 
 
 def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
-    at = choices.values(controls(data), state)
-    sentence, head = _shown(data, at)
+    sentence, head = _shown(data, state)
     values = head.effect[-1] if panel else head.probability[-1]
     most = np.argsort(-np.abs(values), kind="stable")[:3].tolist()
     listed = ", ".join(
@@ -335,5 +329,5 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     what = "direct effect by target token" if panel else "attention"
     return (
         f"Map of the {what} of layer {head.layer}, head {head.head}, over {sentence.rows} tokens "
-        f"of {predicted.which(at)}. In its last row most is at: {listed}."
+        f"of {predicted.which(state)}. In its last row most is at: {listed}."
     )

@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, grid, marking, predicted, signed_map, theme
+from report.figures.parts import grid, marking, predicted, signed_map, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
@@ -79,7 +79,6 @@ def boxes(data: PredictionData) -> list[grid.Box]:
 
 
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     drawn = _sums(data) if panel else _map(data)
     return theme.frame(
         drawn,
@@ -90,7 +89,6 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             tokens=None,
         ),
         description=f"{title(data)}: {panels(data)[panel]}",
-        controls=at,
         params=marking.marked("layer", "head"),
         walk=["at", "part"] if panel else ["layer", "row"],
     )
@@ -198,7 +196,7 @@ def _total(table):
 
 
 def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
-    shown = predicted.shown(data, choices.values(controls(data), state))
+    shown = predicted.shown(data, state)
     return {"steps": steps(shown)} if panel else cells(shown, _below(data))
 
 
@@ -273,7 +271,7 @@ def _added(shown):
 
 def seen(data: PredictionData, **state: int) -> str:
     """What is asked, which heads speak for it and against it, and what else does."""
-    shown = predicted.shown(data, choices.values(controls(data), state))
+    shown = predicted.shown(data, state)
     first = f"At {shown.place}, {shown.said}."
     for_, against = (predicted.strongest(sign * shown.heads, 2) for sign in (1, -1))
     said = []
@@ -293,7 +291,7 @@ def _sentence(words):
 
 
 def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
-    shown = predicted.shown(data, choices.values(controls(data), state))
+    shown = predicted.shown(data, state)
     if panel:
         end = steps(shown)[-1]["after"]
         embedding = predicted.signed(float(shown.sentence.embedding[shown.row]))

@@ -3,7 +3,7 @@
 import math
 
 from report.datasets.formats.conditions import called
-from report.figures.parts import choices, one_row, received, received_numbers
+from report.figures.parts import one_row, received, received_numbers
 from report.figures.parts.received import Panels
 
 
@@ -53,9 +53,8 @@ def _where(data):
 def seen(data: Panels, **state: str) -> str:
     """The mean weight of a token that the first condition adds, as a multiple of the mean weight of
     one that the second adds, by panel."""
-    at = choices.values(figure.controls(data), state)
     first_weights, second_weights = (
-        [received_numbers.inside(place, condition, **at) for place in data.places]
+        [received_numbers.inside(place, condition, **state) for place in data.places]
         for condition in data.lines
     )
     first, second = data.lines.values()

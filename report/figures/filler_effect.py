@@ -135,20 +135,17 @@ def _panel(data, number, at):
 
 
 def chart(data: Panels, panel: int = 0, **state: int | str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     if panel == 0:
-        return _map(data, at)
-    values = {control.param: control.value for control in at}
+        return _map(data, state)
     span = received_chart.Span(data.label)
-    drawn = _panel(data, panel, values)
-    return received_chart.chart(**drawn, controls=at, noun=data.noun, span=span, follows=True)
+    panel = _panel(data, panel, state) | {"drawn": state["drawn"]}
+    return received_chart.chart(**panel, noun=data.noun, span=span, follows=True)
 
 
 def rows(data: Panels, panel: int = 0, **state: int | str) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
     if panel == 0:
-        return {"cells": cells(data.places[0].model, list(data.lines)[-1], at["reduction"])}
-    return received_numbers.rows(**_panel(data, panel, at), reduction=at["reduction"])
+        return {"cells": cells(data.places[0].model, list(data.lines)[-1], state["reduction"])}
+    return received_numbers.rows(**_panel(data, panel, state), reduction=state["reduction"])
 
 
 def cells(model: ModelConditions, condition: str, over: str) -> Rows:
@@ -170,8 +167,7 @@ def cells(model: ModelConditions, condition: str, over: str) -> Rows:
     return [{n: None if np.isnan(v) else v for n, v in row.items()} for row in records]
 
 
-def _map(data, at):
-    values = {control.param: control.value for control in at}
+def _map(data, state):
     model = data.places[0].model
     table = altair.Chart(altair.NamedData("cells"))
     measured = table.transform_calculate(
@@ -208,9 +204,8 @@ def _map(data, at):
             tokens=f"{model.address}conditions.json",
         ),
         description=f"{title(data)}: a heat map, a row a layer and a column a head",
-        controls=at,
         params=[
-            *(altair.param(name=name, value=values[name]) for name in ("layer", "head", "measure")),
+            *(altair.param(name=name, value=state[name]) for name in ("layer", "head", "measure")),
             *marking.marked("layer", "head"),
         ],
         condition=list(data.lines)[-1],
@@ -263,23 +258,22 @@ def _outline(table, x, y, condition, dash):
 
 
 def alt(data: Panels, panel: int = 0, **state: int | str) -> str:
-    at = choices.values(controls(data), state)
     if panel > 0:
-        return received_numbers.alt(**_panel(data, panel, at), reduction=at["reduction"])
-    model, colour = data.places[0].model, measures(data)[at["measure"]]
-    known = _known(data, at)
+        return received_numbers.alt(**_panel(data, panel, state), reduction=state["reduction"])
+    model, colour = data.places[0].model, measures(data)[state["measure"]]
+    known = _known(data, state)
     which = "mean over the current tokens after it"
-    if at["reduction"] == "last":
+    if state["reduction"] == "last":
         which = "last current token"
     what = f"{model.layers} layers by {model.heads} heads of {model.name}"
     if not known:
         return f"Heat map of {what}: {colour}, {which}; nothing is known."
-    top = max(known, key=lambda row: row[at["measure"]])
-    values = [row[at["measure"]] for row in known]
+    top = max(known, key=lambda row: row[state["measure"]])
+    values = [row[state["measure"]] for row in known]
     return (
         f"Heat map of {what}: {colour}, {which}. It goes from "
         f"{min(values):.2f} to {max(values):.2f}, the largest in {_called(top)}; "
-        f"the median is {np.median(values):.2f}. The head whose lines are shown: {_called(at)}."
+        f"the median is {np.median(values):.2f}. The head whose lines are shown: {_called(state)}."
     )
 
 
@@ -291,18 +285,19 @@ def _known(data, at):
 
 def seen(data: Panels, **state: int | str) -> str:
     """The head with the largest value, what half of all heads stay below, and the head shown."""
-    at = choices.values(controls(data), state)
-    known = _known(data, at)
+    known = _known(data, state)
     if not known:
         return f"What changes with {received.named(data)} is known of no head."
-    top = max(known, key=lambda row: row[at["measure"]])
-    middle = float(np.median([row[at["measure"]] for row in known]))
-    chosen = [row for row in known if (row["layer"], row["head"]) == (at["layer"], at["head"])]
-    value = percent if at["measure"] == "taken" else number
+    top = max(known, key=lambda row: row[state["measure"]])
+    middle = float(np.median([row[state["measure"]] for row in known]))
+    chosen = [
+        row for row in known if (row["layer"], row["head"]) == (state["layer"], state["head"])
+    ]
+    value = percent if state["measure"] == "taken" else number
     said = f"The rest moves most in {_called(top)}"
-    if at["measure"] == "taken":
+    if state["measure"] == "taken":
         said = f"{_called(top)} gives most to {received.named(data)}"
-    said += f": {value(top[at['measure']])}"
+    said += f": {value(top[state['measure']])}"
     if len(known) > 1:
         half = value(middle)
         half += "" if half.startswith("less") else " or less"
@@ -310,7 +305,7 @@ def seen(data: Panels, **state: int | str) -> str:
     over = received.straddling(data)
     if not chosen or chosen[0] is top:
         return f"{said}.{over}"
-    return f"{said}. In the head drawn underneath it is {value(chosen[0][at['measure']])}.{over}"
+    return f"{said}. In the head drawn underneath it is {value(chosen[0][state['measure']])}.{over}"
 
 
 def _called(row):

@@ -74,7 +74,6 @@ def panels(data: ConditionsData) -> list[str]:
 
 
 def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     table = altair.Chart(altair.NamedData("rows")).transform_filter(
         "datum.layer === layer && datum.measure === measure"
     )
@@ -97,8 +96,7 @@ def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.La
         ),
         theme.Source("rows/all.json", "tables", ["rows"], tokens=None),
         description=f"{title(data)} in {panels(data)[panel]}: a dot a condition",
-        controls=at,
-        params=[altair.param(name=control.param, value=control.value) for control in at],
+        params=choices.params(state),
         shows={"rows": [["layer", "=", "{layer}"], ["measure", "=", "{measure}"]]},
         walk=["condition"],
     )
@@ -111,7 +109,6 @@ def _room(data):
 
 
 def rows(data: ConditionsData, panel: int = 0, **state: int | str) -> Rows:
-    choices.at_state(controls(data), state)
     model = data.models[panel]
     ceilings = {measure: _highest(data, measure) for measure in MEASURES}
     return [
@@ -168,10 +165,9 @@ def _highest(data, measure):
 
 
 def seen(data: ConditionsData, **state: int | str) -> str:
-    at = choices.values(controls(data), state)
     said, extremes = [], []
     for model in data.models:
-        values = sorted(_values(model, at["measure"], at["layer"]), key=lambda each: each[1])
+        values = sorted(_values(model, state["measure"], state["layer"]), key=lambda each: each[1])
         if not values:
             said.append(f"of {model.name} that is not known")
             continue
@@ -186,7 +182,7 @@ def seen(data: ConditionsData, **state: int | str) -> str:
         "taken": f"Share of the {data.noun}",
         "total_variation": "Share of the other attention that moves",
         "affine_error": "Share that is not explained",
-    }[at["measure"]]
+    }[state["measure"]]
     names = [each.name for each in _added(data.models[0])]
     over = received.over_edges(data.models, names)
     if not extremes:
@@ -198,12 +194,11 @@ def seen(data: ConditionsData, **state: int | str) -> str:
 
 
 def alt(data: ConditionsData, panel: int = 0, **state: int | str) -> str:
-    at = choices.values(controls(data), state)
     model = data.models[panel]
-    values = _values(model, at["measure"], at["layer"])
+    values = _values(model, state["measure"], state["layer"])
     listed = ", ".join(f"{label} {percent(value, 1)}" for label, value, _ in values)
-    layer = at["layer"]
+    layer = state["layer"]
     return (
-        f"{model.name}, layer {layer}: {measures(data)[at['measure']]}, a dot for each of "
+        f"{model.name}, layer {layer}: {measures(data)[state['measure']]}, a dot for each of "
         f"{count(len(values), 'condition')}: {listed or 'nothing is known'}."
     )

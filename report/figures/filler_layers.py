@@ -1,6 +1,6 @@
 """How deep the effect of an addition goes: one head of several layers, without it and with it."""
 
-from report.figures.parts import one_row, received, received_difference, received_numbers
+from report.figures.parts import one_row, received, received_numbers
 from report.figures.parts.received import Panels
 
 
@@ -30,8 +30,7 @@ def caption(data: Panels) -> str:
 
 
 def seen(data: Panels, **state: str) -> str:
-    over = received_difference.reduction(figure.controls(data), state)
-    return received_numbers.seen_kept(data, over) + received.straddling(data)
+    return received_numbers.seen_kept(data, state["reduction"]) + received.straddling(data)
 
 
 figure = one_row.figure(

@@ -94,25 +94,23 @@ def _panel(data, number):
 def chart(data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
     return received_chart.chart(
         **_panel(data, panel),
-        controls=choices.at_state(controls(data), state),
+        drawn=state["drawn"],
         noun=data.noun,
         span=received_chart.Span(data.label, data.rules),
     )
 
 
 def rows(data: Panels, panel: int = 0, **state: str) -> dict[str, Rows]:
-    over = received_difference.reduction(controls(data), state)
-    return received_numbers.rows(**_panel(data, panel), reduction=over)
+    return received_numbers.rows(**_panel(data, panel), reduction=state["reduction"])
 
 
 def alt(data: Panels, panel: int = 0, **state: str) -> str:
-    over = received_difference.reduction(controls(data), state)
-    return received_numbers.alt(**_panel(data, panel), reduction=over)
+    return received_numbers.alt(**_panel(data, panel), reduction=state["reduction"])
 
 
 def seen(data: Panels, **state: str) -> str:
     """What the other tokens keep, and whether the highest point lies in what is added."""
-    over = received_difference.reduction(controls(data), state)
+    over = state["reduction"]
     kept, edges = received_numbers.seen_kept(data, over), received.straddling(data)
     if not data.adds:
         return kept + edges

@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.datasets.formats.head_statistics import FILE
-from report.figures.parts import choices, rank_lines, theme, token_names
+from report.figures.parts import rank_lines, theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import of_heads
@@ -51,7 +51,6 @@ def panels(data: PassageModels) -> list[str]:
 
 
 def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     model = data.models[panel]
     top = max(float(m.measured("first_token")["first_token"].max()) for m in data.models)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
@@ -84,19 +83,17 @@ def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChar
             tokens=f"{model.address}passage.json",
         ),
         description=f"{title(data)}: {data.labels[panel]}, by layer, heads sorted",
-        controls=at,
         shows={"heads": [["source", "=", "{source}"]]},
-        params=[altair.param(name="source", value=at[0].value)],
+        params=[altair.param(name="source", value=state["source"])],
     )
 
 
 def rows(data: PassageModels, panel: int = 0, **state: str) -> dict[str, Rows]:
-    choices.at_state(controls(data), state)
     return {"heads": of_heads(data.models[panel], "first_token")}
 
 
 def alt(data: PassageModels, panel: int = 0, **state: str) -> str:
-    source = choices.values(controls(data), state)["source"]
+    source = state["source"]
     values, labels = _values(data.models[panel], source), data.labels
     return (
         f"{labels[panel]}: fraction of tokens whose top target is token 0, for each of "
@@ -106,7 +103,7 @@ def alt(data: PassageModels, panel: int = 0, **state: str) -> str:
 
 
 def seen(data: PassageModels, **state: str) -> str:
-    source = choices.values(controls(data), state)["source"]
+    source = state["source"]
     means = [float(_values(model, source).mean()) for model in data.models]
     most, least = (means.index(end) for end in (max(means), min(means)))
     return (

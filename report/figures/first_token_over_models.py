@@ -2,7 +2,7 @@
 
 import altair
 
-from report.figures.parts import choices, theme, token_names
+from report.figures.parts import theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.layers import layered
@@ -91,7 +91,7 @@ def chart(data: PassageModels, **state: str) -> altair.LayerChart:
 
 
 def rows(data: PassageModels, **state: str) -> Rows:
-    source = choices.values(controls(data), state)["source"]
+    source = state["source"]
     records = []
     for (place, label), model in zip(_places(data), data.models, strict=True):
         table = model.measured("first_token")
@@ -110,7 +110,7 @@ def rows(data: PassageModels, **state: str) -> Rows:
 def seen(data: PassageModels, **state: str) -> str:
     means = _means(data, state)
     first, last = means[0], means[-1]
-    source = choices.values(controls(data), state)["source"]
+    source = state["source"]
     return (
         f"Over {PassageData.sources[source]}, the mean is {percent(first[2])} in {first[1]} and "
         f"{percent(last[2])} in {last[1]}."

@@ -44,7 +44,6 @@ def panels(data: SweepData) -> list[str]:
 
 
 def chart(data: SweepData, panel: int = 0, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     model = data.compared[panel]
     most_layers = max(compared.layers for compared in data.compared)
     table = (
@@ -69,9 +68,8 @@ def chart(data: SweepData, panel: int = 0, **state: str) -> altair.LayerChart:
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: {model.label}, by layer, heads sorted",
-        controls=at,
         params=[
-            altair.param(name="habit", value=at[0].value),
+            *choices.params(state),
             *marking.marked("layer", "head"),
         ],
         walk=["layer", "rank"],
@@ -80,12 +78,11 @@ def chart(data: SweepData, panel: int = 0, **state: str) -> altair.LayerChart:
 
 
 def rows(data: SweepData, panel: int = 0, **state: str) -> Rows:
-    choices.at_state(controls(data), state)
     return over_models.head_rows(data.compared[panel])
 
 
 def seen(data: SweepData, **state: str) -> str:
-    habit = choices.values(controls(data), state)["habit"]
+    habit = state["habit"]
     means = [float(model.habit(habit).mean()) for model in data.compared]
     best = max(data.compared, key=lambda model: model.habit(habit).max())
     layer, head = over_models.strongest(best, habit)
@@ -99,7 +96,7 @@ def seen(data: SweepData, **state: str) -> str:
 
 
 def alt(data: SweepData, panel: int = 0, **state: str) -> str:
-    habit = choices.values(controls(data), state)["habit"]
+    habit = state["habit"]
     model = data.compared[panel]
     values = model.habit(habit)
     layer, head = over_models.strongest(model, habit)

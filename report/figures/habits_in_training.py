@@ -49,7 +49,6 @@ def controls(data: SweepData) -> list[Control | Switch]:
 
 
 def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     steps = [model.step for model in data.training]
     x = over_models.step_axis(steps)
     y = altair.Y("value:Q", title=None).scale(domain=[0, _highest(data)], nice=True)
@@ -65,9 +64,8 @@ def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
         ),
         theme.Source(ROWS, "tables", ["rows"], tokens=None),
         description="How heads come by their habits: a line a head, by training step",
-        controls=at,
         params=[
-            altair.param(name="habit", value=at[0].value),
+            *choices.params(state),
             *marking.marked("layer", "head"),
         ],
         walk=["step", "named"],
@@ -140,7 +138,7 @@ def _highest(data):
 
 
 def rows(data: SweepData, **state: int | str) -> Rows:
-    habit = choices.values(controls(data), state)["habit"]
+    habit = state["habit"]
     layer, head = last = over_models.strongest(data.training[-1], habit)
     peak = max(data.training[1:], key=lambda model: model.habit(habit)[layer, head])
     first, early_peak = over_models.early(data, habit)
@@ -162,7 +160,7 @@ def rows(data: SweepData, **state: int | str) -> Rows:
 def seen(data: SweepData, **state: int | str) -> str:
     """Which heads are highest where the induction score rises most, and which lines they are; of
     other habits, which head is highest in the end."""
-    habit = choices.values(controls(data), state)["habit"]
+    habit = state["habit"]
     if habit != "induction":
         return f"Looking at {over_models.HABITS[habit]}: {_ending(data, habit)}."
     at = over_models.steepest(data)
@@ -198,7 +196,7 @@ def _drawn(data, habit, model):
 
 
 def alt(data: SweepData, **state: int | str) -> str:
-    habit = choices.values(controls(data), state)["habit"]
+    habit = state["habit"]
     first, last = data.training[0], data.training[-1]
     at = over_models.strongest(last, habit)
     course = [float(model.habit(habit)[at]) for model in data.training]

@@ -58,11 +58,10 @@ def chart(data: AtlasData, **state: int) -> altair.LayerChart:
 
 
 def rows(data: AtlasData, **state: int) -> Rows:
-    at = choices.values(controls(data), state)
-    found = data.portrait("distances", at["layer"], at["head"])
+    found = data.portrait("distances", state["layer"], state["head"])
     starts = found["distance"].tolist()
     shares = found["share"].tolist(), found["even"].tolist()
-    named = head_label(at["layer"], at["head"])
+    named = head_label(state["layer"], state["head"])
     return [
         {
             "place": place,
@@ -98,8 +97,7 @@ def _where(start, after):
 
 
 def seen(data: AtlasData, **state: int) -> str:
-    at = choices.values(controls(data), state)
-    most = max(rows(data, **at), key=lambda row: row["share"])
+    most = max(rows(data, **state), key=lambda row: row["share"])
     return f"{most['told']}, most of all."
 
 

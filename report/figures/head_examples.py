@@ -63,7 +63,6 @@ def controls(data: AtlasData) -> list[Control | Switch]:
 
 
 def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     table = altair.Chart(altair.NamedData("rows"))
     x = altair.X("above:Q", title="texts that are weaker").axis(format=".0%", tickCount=5)
     x = x.scale(domain=[0, 1])
@@ -82,15 +81,13 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
         layered(points.encode(x=x, y=y, tooltip=tooltip), ring.encode(x=x, y=y)),
         theme.Source(ROWS, "tables", ["rows", "chosen", "tokens"], tokens=None),
         description=f"{title(data)}: a point a text, by how strong the head is in it",
-        controls=at,
-        params=[altair.param(name="example", value=at[-1].value)],
+        params=[altair.param(name="example", value=state["example"])],
         walk=["above", "score"],
     )
 
 
 def rows(data: AtlasData, **state: int | str) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
-    here = at["layer"], at["head"]
+    here = state["layer"], state["head"]
     examples, scores = data.examples(*here), data.scores(*here)
     order = sorted(scores.values())
     chosen = [(slot, _in_slot(examples, slot)) for slot in controls(data)[-1].options]
@@ -139,10 +136,9 @@ def _in_slot(examples, slot):
 
 
 def seen(data: AtlasData, **state: int | str) -> str:
-    at = choices.values(controls(data), state)
-    example = _in_slot(data.examples(at["layer"], at["head"]), at["example"])
-    middle = float(np.median([*data.scores(at["layer"], at["head"]).values()]))
-    named = head_label(at["layer"], at["head"])
+    example = _in_slot(data.examples(state["layer"], state["head"]), state["example"])
+    middle = float(np.median([*data.scores(state["layer"], state["head"]).values()]))
+    named = head_label(state["layer"], state["head"])
     return (
         f"In text {example.text}, {named} gives its top target but the first token "
         f"{percent(example.score)} on average. In half of the texts, {percent(middle)} or less."
@@ -151,8 +147,8 @@ def seen(data: AtlasData, **state: int | str) -> str:
 
 def alt(data: AtlasData, **state: int | str) -> str:
     number = count(len(data.portraits["sample"]["text"]), "text")
-    at = choices.at_state(controls(data), state)[-1]
+    chosen = controls(data)[-1].options[state["example"]]
     return (
         f"{number} by how strong the head is in them, the weakest first. Below stands the text of "
-        f"the choice “{at.options[at.value]}”. {seen(data, **state)}"
+        f"the choice “{chosen}”. {seen(data, **state)}"
     )

@@ -82,7 +82,6 @@ def chart(data: AtlasData, panel: int = 0, **state: int) -> altair.LayerChart:
         drawn,
         theme.Source(ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: {list(SIDES.values())[panel].lower()}",
-        controls=choices.at_state(controls(data), state),
         walk=["place", "value"],
         title=panels(data)[panel],
     )
@@ -93,9 +92,8 @@ def rows(data: AtlasData, panel: int = 0, **state: int) -> dict[str, Rows]:
 
 
 def _rows(data, panel, state):
-    at = choices.values(controls(data), state)
-    found, side = data.portrait("tokens", at["layer"], at["head"]), list(SIDES)[panel]
-    named = head_label(at["layer"], at["head"])
+    found, side = data.portrait("tokens", state["layer"], state["head"]), list(SIDES)[panel]
+    named = head_label(state["layer"], state["head"])
     here = [n for n, each in enumerate(found["side"].tolist()) if each == side]
     words = [_word(data, int(found["token"][n])) for n in here]
     return [
@@ -142,6 +140,5 @@ def alt(data: AtlasData, panel: int = 0, **state: int) -> str:
     told = "; ".join(
         f"{row['word']} {percent(row['value'], 1)}" for row in _rows(data, panel, state)
     )
-    at = choices.values(controls(data), state)
-    named = head_label(at["layer"], at["head"])
+    named = head_label(state["layer"], state["head"])
     return f"Bars of tokens that {named} {'is strong' if panel else 'looks'} at: {told}."

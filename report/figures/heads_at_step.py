@@ -66,7 +66,6 @@ def turns(shade: str) -> float:
 
 
 def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     model = data.training[-1]
     table = (
         altair.Chart(altair.NamedData("rows"))
@@ -82,10 +81,9 @@ def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: a map with a cell a head",
-        controls=at,
         shows={"rows": [["at", "=", "{at}"]]},
         params=[
-            *(altair.param(name=control.param, value=control.value) for control in at),
+            *choices.params(state),
             *marking.marked("layer", "head"),
         ],
         walk=["head", "layer"],
@@ -147,7 +145,6 @@ def _frame(table):
 
 
 def rows(data: SweepData, **state: int | str) -> Rows:
-    choices.at_state(controls(data), state)
     return [
         row
         for at, model in enumerate(data.training)
@@ -156,8 +153,7 @@ def rows(data: SweepData, **state: int | str) -> Rows:
 
 
 def seen(data: SweepData, **state: int | str) -> str:
-    at = choices.values(controls(data), state)
-    model, habit = data.training[at["at"]], at["habit"]
+    model, habit = data.training[state["at"]], state["habit"]
     values = model.habit(habit)
     layer, head = over_models.strongest(model, habit)
     half = int((values >= 0.5).sum())
@@ -170,8 +166,7 @@ def seen(data: SweepData, **state: int | str) -> str:
 
 
 def alt(data: SweepData, **state: int | str) -> str:
-    at = choices.values(controls(data), state)
-    model, habit = data.training[at["at"]], at["habit"]
+    model, habit = data.training[state["at"]], state["habit"]
     values = model.habit(habit)
     layer, head = over_models.strongest(model, habit)
     layers = np.flatnonzero((values >= 0.5).any(axis=1)).tolist()

@@ -74,7 +74,6 @@ def controls(data: AtlasData) -> list[Switch]:
 
 
 def chart(data: AtlasData, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     table = _table(data)
     heads = table.transform_filter("isValid(datum.x) && isValid(datum.y)")
     x, y = (_axis(data, *axis) for axis in ((altair.X, "x", "across"), (altair.Y, "y", "up")))
@@ -104,9 +103,8 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description="Heads by two measures: a scatter plot, a point a head",
-        controls=at,
         params=[
-            *(altair.param(name=control.param, value=control.value) for control in at),
+            *choices.params(state),
             altair.param(name="found", value=[]),
             *marking.marked("layer", "head"),
         ],
@@ -165,7 +163,6 @@ def _names(heads):
 
 
 def rows(data: AtlasData, **state: str) -> dict[str, Rows]:
-    choices.at_state(controls(data), state)
     of = HeadFindings(data)
     columns = {}
     for name in data.words:
@@ -176,7 +173,7 @@ def rows(data: AtlasData, **state: str) -> dict[str, Rows]:
 
 def seen(data: AtlasData, **state: str) -> str:
     """Who has most of either, and how both go together."""
-    at, of = choices.values(controls(data), state), HeadFindings(data)
+    at, of = state, HeadFindings(data)
     said = []
     for param in ("across", "up"):
         words, values = data.words[at[param]], of.values(at[param], at["source"])
@@ -192,9 +189,8 @@ def seen(data: AtlasData, **state: str) -> str:
 
 
 def alt(data: AtlasData, **state: str) -> str:
-    at = choices.values(controls(data), state)
-    across, up = (data.words[at[param]].axis for param in ("across", "up"))
+    across, up = (data.words[state[param]].axis for param in ("across", "up"))
     return (
-        f"{data.layers * data.heads} points, a head each, over {data.sources[at['source']]}: "
+        f"{data.layers * data.heads} points, a head each, over {data.sources[state['source']]}: "
         f"{across} to the right, {up} upwards. {seen(data, **state)}"
     )

@@ -7,7 +7,7 @@ import altair
 import numpy as np
 
 from report.figures import heads_at_step
-from report.figures.parts import choices, grid, marking, predicted, theme
+from report.figures.parts import grid, marking, predicted, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
@@ -82,7 +82,6 @@ def boxes(data: PredictionData) -> list[grid.Box]:
 
 
 def chart(data: PredictionData, panel: int = 0, **state: int | str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     return theme.frame(
         _rise(data) if panel else _guesses(data),
         theme.Source(
@@ -93,7 +92,6 @@ def chart(data: PredictionData, panel: int = 0, **state: int | str) -> altair.La
             text=predicted.address(data, predicted.TEXT),
         ),
         description=f"{title(data)}: {panels(data)[panel]}",
-        controls=at,
         params=marking.marked("token"),
         walk=["state", "line"] if panel else ["token", "row"],
     )
@@ -216,9 +214,8 @@ def _rise(data):
 
 
 def rows(data: PredictionData, panel: int = 0, **state: int | str) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
-    shown = predicted.shown(data, at)
-    return {"rise": _rise_rows(shown)} if panel else {"guesses": _guess_rows(shown, at["after"])}
+    shown = predicted.shown(data, state)
+    return {"rise": _rise_rows(shown)} if panel else {"guesses": _guess_rows(shown, state["after"])}
 
 
 def _drawn(layers: int) -> range:
@@ -306,7 +303,7 @@ def _of_target(lens: Lens, row: int) -> tuple[np.ndarray, np.ndarray]:
 
 def seen(data: PredictionData, **state: int | str) -> str:
     """From which layer on the answer is the first guess, and what is said before."""
-    shown = predicted.shown(data, choices.values(controls(data), state))
+    shown = predicted.shown(data, state)
     lens = shown.sentence.lens
     logs, ranks = _of_target(lens, shown.row)
     word = predicted.of_word(shown.sentence.target(shown.row))
@@ -330,8 +327,7 @@ def seen(data: PredictionData, **state: int | str) -> str:
 
 
 def alt(data: PredictionData, panel: int = 0, **state: int | str) -> str:
-    at = choices.values(controls(data), state)
-    shown = predicted.shown(data, at)
+    shown = predicted.shown(data, state)
     lens = shown.sentence.lens
     if panel:
         logs, ranks = _of_target(lens, shown.row)
@@ -344,7 +340,7 @@ def alt(data: PredictionData, panel: int = 0, **state: int | str) -> str:
             f"(rank {ranks[-1]})."
         )
     layers = len(lens.tokens) // 2
-    states = [*_states(layers, at["after"]).values()]
+    states = [*_states(layers, state["after"]).values()]
     places = states[0], states[len(states) // 2], states[-1]
     said = ", ".join(
         f"{predicted.quoted(lens.words[int(lens.tokens[state, shown.row, 0])])} at "
@@ -352,7 +348,7 @@ def alt(data: PredictionData, panel: int = 0, **state: int | str) -> str:
         for state in places
     )
     return (
-        f"Map of first guesses after {len(states) - 1} of {layers} layers ({at['after']}), up to "
-        f"{shown.place}. "
+        f"Map of first guesses after {len(states) - 1} of {layers} layers ({state['after']}), up "
+        f"to {shown.place}. "
         f"There they are: {said}."
     )

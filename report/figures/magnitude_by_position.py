@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, marking, theme, token_names, updates
+from report.figures.parts import marking, theme, token_names, updates
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData
@@ -36,7 +36,6 @@ def caption(data: PassageData) -> str:
 
 
 def chart(data: PassageData, **state: int) -> altair.LayerChart:
-    at = choices.at_state(updates.controls(data), state)
     points = altair.Chart(altair.NamedData("points")).transform_filter(updates.AFTER_FIRST)
     return theme.frame(
         layered(
@@ -48,9 +47,8 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
         ),
         theme.Source("updates/{layer}.json", "tables", ["points", "region"]),
         description=f"{title(data)}: a scatter plot, one point a token and head",
-        controls=at,
         shows={"points": updates.DRAWN, "region": []},
-        params=[*updates.params(at), token_names.labels(data.tokens)],
+        params=[*updates.params(state), token_names.labels(data.tokens)],
     )
 
 
@@ -172,7 +170,7 @@ def rows(data: PassageData, **state: int) -> dict[str, Rows]:
 
 
 def alt(data: PassageData, **state: int) -> str:
-    layer = choices.values(updates.controls(data), state)["layer"]
+    layer = state["layer"]
     columns = updates.points(data, state)
     first = columns["largest_target"][columns["token"] > 0] == 0
     magnitude = columns["magnitude"][columns["token"] > 0]

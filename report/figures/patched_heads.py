@@ -96,7 +96,6 @@ def boxes(data: PairData) -> list[grid.Box]:
 
 
 def chart(data: PairData, panel: int = 0, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     table = altair.Chart(altair.NamedData("rows"))
     if not panel:
         table = table.transform_calculate(
@@ -113,9 +112,8 @@ def chart(data: PairData, panel: int = 0, **state: str) -> altair.LayerChart:
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: {panels(data)[panel]}",
-        controls=at,
         params=[
-            *(altair.param(name=control.param, value=control.value) for control in at),
+            *choices.params(state),
             *marking.marked("layer", "head"),
         ],
         walk=["column", "row"],
@@ -184,7 +182,6 @@ def _shown_number(data):
 
 
 def rows(data: PairData, panel: int = 0, **state: str) -> dict[str, Rows]:
-    choices.at_state(controls(data), state)
     return {"rows": _of_all_tokens(data) if panel else _of_tokens(data)}
 
 
@@ -232,7 +229,7 @@ def _of_all_tokens(data):
 
 def seen(data: PairData, **state: str) -> str:
     """Which head does most, and where."""
-    way = choices.values(controls(data), state)["way"]
+    way = state["way"]
     values = data.at_tokens(way)
     said = []
     for sign, does in ((1, "carries most"), (-1, "does most against it")):
@@ -250,7 +247,7 @@ def alt(data: PairData, panel: int = 0, **state: str) -> str:
     if not panel:
         what = f"{len(data.changed)} tokens"
         return f"Map of {len(heads)} heads, {names} on top, and {what}. {seen(data, **state)}"
-    way = choices.values(controls(data), state)["way"]
+    way = state["way"]
     shares = ", ".join(
         f"{head_label(*head)} {percent(float(data.of_heads(way)[head]))}" for head in heads[:3]
     )

@@ -75,7 +75,6 @@ def left_out(data: PairData) -> str:
 
 
 def chart(data: PairData, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     nodes, edges, ports, rows = (
         altair.Chart(altair.NamedData(name)).transform_filter("datum.sent === sent")
         for name in NAMES
@@ -88,9 +87,8 @@ def chart(data: PairData, **state: str) -> altair.LayerChart:
         layered(*_layers(rows), *_lines(edges), *letters, *_nodes(nodes), *_bar(data)),
         theme.Source(over_models.ROWS, "tables", [*NAMES], tokens=None),
         description=f"{title(data)}: a graph",
-        controls=at,
         params=[
-            *(altair.param(name=control.param, value=control.value) for control in at),
+            *choices.params(state),
             *marking.marked("layer", "head"),
         ],
         walk=["number"],
@@ -203,7 +201,6 @@ def _drawn(data: PairData, sent: str) -> list[Edge]:
 
 
 def rows(data: PairData, **state: str) -> dict[str, Rows]:
-    choices.at_state(controls(data), state)
     found = {name: [] for name in NAMES}
     for sent in FROM:
         edges = _drawn(data, sent)
@@ -312,7 +309,7 @@ def _centre(key, edges, found):
 
 def seen(data: PairData, **state: str) -> str:
     """The largest path, and the longest chain of them."""
-    edges = _drawn(data, choices.values(controls(data), state)["sent"])
+    edges = _drawn(data, state["sent"])
     if not edges:
         return "No path from a head exceeds random ones."
     first = edges[0]
@@ -337,7 +334,7 @@ def _chain(edges):
 
 
 def alt(data: PairData, **state: str) -> str:
-    edges = _drawn(data, choices.values(controls(data), state)["sent"])
+    edges = _drawn(data, state["sent"])
     told = "; ".join(
         f"{edge.sender.label} to {head_label(*edge.receiver)}, {edge.by}, {percent(edge.value, 1)}"
         for edge in edges[:6]

@@ -100,7 +100,6 @@ def legends(data: TableData) -> list[list[dict[str, str]]]:
 
 
 def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     renderings = target_classes.renderings(data)
     layers = _layers(list(_compared(data))[panel], renderings)
     x, y = rank_lines.layer_axis(data, "place", around=0.3), _y()
@@ -134,10 +133,9 @@ def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
         ),
         theme.Source("class_shares.json", "tables", ["heads"]),
         description=f"{panels(data)[panel]}: what they get, by layer, in each way of writing",
-        controls=at,
         shows={"heads": [["target", "=", list(_compared(data))[panel]], ["even", ">", 0]]},
         params=[
-            *(altair.param(name=control.param, value=control.value) for control in at),
+            *choices.params(state),
             *marking.marked("layer", "head"),
         ],
         walk=["layer", "rendering"],
@@ -208,13 +206,12 @@ def _no_preference():
 
 def rows(data: TableData, panel: int = 0, **state: str) -> dict[str, Rows]:
     """The table "heads" of all classes, whatever the panel."""
-    choices.at_state(controls(data), state)
     return {"heads": theme.records(data.class_shares)}
 
 
 def alt(data: TableData, panel: int = 0, **state: str) -> str:
     """What the class gets in each way of writing."""
-    shown = choices.values(controls(data), state)["shown"]
+    shown = state["shown"]
     target = list(_compared(data))[panel]
     given = []
     for name, label in target_classes.renderings(data).items():
@@ -231,7 +228,7 @@ def alt(data: TableData, panel: int = 0, **state: str) -> str:
 
 def seen(data: TableData, **state: str) -> str:
     """The classes that get most and least, averaged over all heads, in each way of writing."""
-    shown = choices.values(controls(data), state)["shown"]
+    shown = state["shown"]
     renderings = target_classes.renderings(data)
     values = {}  # class -> what it gets in each way of writing
     for name in _compared(data):

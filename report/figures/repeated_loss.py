@@ -5,7 +5,7 @@ from itertools import pairwise
 import altair
 import numpy as np
 
-from report.figures.parts import choices, over_models, theme
+from report.figures.parts import over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
@@ -62,7 +62,6 @@ def controls(data: SweepData) -> list[Control | Switch]:
 
 
 def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     steps = [model.step for model in data.training]
     x = over_models.step_axis(steps)
     y = altair.Y("loss:Q", title="loss, nats a token").scale(zero=True, nice=True)
@@ -103,13 +102,11 @@ def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: lines of losses by training step",
-        controls=at,
         walk=["step", "line"],
     )
 
 
 def rows(data: SweepData, **state: int | str) -> Rows:
-    choices.at_state(controls(data), state)
     losses = {of: [model.loss(of) for model in data.training] for of in LINES}
     along = over_models.along([model.step for model in data.training])
     turn = over_models.changes_at(data)

@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, grid, marking, predicted, theme
+from report.figures.parts import grid, marking, predicted, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
@@ -70,7 +70,6 @@ def boxes(data: PredictionData) -> list[grid.Box]:
 
 
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     side = list(SIDES)[panel]
     bars = altair.Chart(altair.NamedData("bars"))
     y = altair.Y("part:N", sort=altair.SortField("order"), title="written by").axis(
@@ -105,7 +104,6 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
         ),
         theme.Source(predicted.address(data, ROWS), "tables", ["bars"], tokens=None),
         description=f"{title(data)}: {SIDES[side].lower()}",
-        controls=at,
         params=marking.marked("layer", "head"),
         walk=["column", "order"],
         title=panels(data)[panel],
@@ -118,8 +116,7 @@ def _bar(table):
 
 
 def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
-    sentence, head, target = _shown(data, at)
+    sentence, head, target = _shown(data, state)
     parts = made_of(head, target, list(SIDES)[panel])
     largest = sorted(parts, key=lambda part: -abs(part[1]))
     shown, others = largest[:SHOWN], largest[SHOWN:]
@@ -174,8 +171,7 @@ def _shown(data, at):
 
 def seen(data: PredictionData, **state: int) -> str:
     """How far the score of the token is above the mean, and which heads make it so."""
-    at = choices.values(controls(data), state)
-    sentence, head, target = _shown(data, at)
+    sentence, head, target = _shown(data, state)
     share = float(head.probability[-1][target])
     found = {side: _most(head, target, side) for side in SIDES}
     total = sum(value for _, value in made_of(head, target, "key"))
@@ -194,14 +190,13 @@ def _most(head, target, side):
 
 
 def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
-    at = choices.values(controls(data), state)
-    sentence, head, target = _shown(data, at)
+    sentence, head, target = _shown(data, state)
     side = list(SIDES)[panel]
     parts = sorted(made_of(head, target, side), key=lambda part: -abs(part[1]))
     listed = ", ".join(f"{part.label} {predicted.signed(value)}" for part, value in parts[:5])
     total = predicted.signed(sum(value for _, value in parts))
     return (
         f"Bars: {SIDES[side].lower()} when L{head.layer}H{head.head} looks at "
-        f"{predicted.quoted(sentence.tokens[target].label)} in {predicted.which(at)}. The "
+        f"{predicted.quoted(sentence.tokens[target].label)} in {predicted.which(state)}. The "
         f"largest are {listed}; all parts together {total}."
     )

@@ -7,7 +7,6 @@ import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
 from report.figures.parts import (
-    choices,
     map,
     map_part,
     score_terms,
@@ -44,15 +43,13 @@ def caption(data: TableData) -> str:
 
 
 def chart(data: TableData, **state: int) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
-    layer, head, shade = (control.value for control in at)
+    layer, head, shade = state.values()
     return theme.frame(
         layered(
             map.layers(data, _kinds(data), offset=STRIP + 2 * GAP), *_strips(data)
         ).resolve_scale(color="independent", shape="independent"),
         theme.Source("attention/{layer}/{head}.json", "table_attention_map", map.DATASETS),
         description=f"{title(data)}: one head, current token by target token",
-        controls=at,
         params=map.params(data.first.tokens, data.attention(layer, head), shade),
         **map.looks(_kinds(data)),
         terms=score_terms.names(data),
@@ -115,7 +112,7 @@ def _runs(tokens: list[Token]) -> Rows:
 
 
 def rows(data: TableData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
-    layer, head, shade = choices.values(controls(data), state).values()
+    layer, head, shade = state.values()
     attention = data.attention(layer, head)
     return map.rows(attention, _markers(data, attention), dark, shade, _kinds(data))
 
@@ -134,8 +131,7 @@ def _markers(data: TableData, attention: DecodedAttention) -> Rows:
 
 def alt(data: TableData, **state: int) -> str:
     """What tokens of cells give to the classes that get most."""
-    at = choices.values(controls(data), state)
-    layer, head = at["layer"], at["head"]
+    layer, head = state["layer"], state["head"]
     given = {
         target_classes.named(target): data.shares(target, data.first.name)[layer, head]
         for target in target_classes.present(data)
@@ -150,8 +146,7 @@ def alt(data: TableData, **state: int) -> str:
 
 def seen(data: TableData, **state: int) -> str:
     """The class that gets most beyond uniform attention, of those that the head clearly prefers."""
-    at = choices.values(controls(data), state)
-    layer, head = at["layer"], at["head"]
+    layer, head = state["layer"], state["head"]
     rendering = data.first.name
     present = {target: target_classes.named(target) for target in target_classes.present(data)}
     given = {target: float(data.shares(target, rendering)[layer, head]) for target in present}

@@ -5,7 +5,7 @@ import altair
 import numpy as np
 
 from report.figures import heads_at_step
-from report.figures.parts import choices, grid, marking, predicted, theme
+from report.figures.parts import grid, marking, predicted, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
@@ -67,7 +67,6 @@ def boxes(data: PredictionData) -> list[grid.Box]:
 
 
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     words = altair.Chart(altair.NamedData("words"))
     shares = altair.Chart(altair.NamedData("tokens"))
     y = predicted.token_channel(altair.Y, "token that is read (text and index)", across=False)
@@ -99,7 +98,6 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             text=predicted.address(data, predicted.TEXT),
         ),
         description=f"{title(data)}: the words that it {list(SIDES.values())[panel]}",
-        controls=at,
         params=marking.marked("token", "layer", "head"),
         walk=["column", "order"],
         title=panels(data)[panel],
@@ -134,8 +132,7 @@ def _cells(words, x, y):
 
 
 def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
-    sentence, head = predicted.chosen(data, at)
+    sentence, head = predicted.chosen(data, state)
     side = list(SIDES)[panel]
     ids, by = getattr(head.writes, side), getattr(head.writes, f"{side}_by")
     share = head.probability[-1]
@@ -188,8 +185,7 @@ def _tokens(sentence, share):
 
 def seen(data: PredictionData, **state: int) -> str:
     """What the head reads most, and what it makes of that."""
-    at = choices.values(controls(data), state)
-    sentence, head = predicted.chosen(data, at)
+    sentence, head = predicted.chosen(data, state)
     share = head.probability[-1]
     token = int(np.argmax(share))
     read = predicted.quoted(sentence.tokens[token].label)
@@ -231,8 +227,7 @@ def same(one: str, other: str) -> bool:
 
 
 def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
-    at = choices.values(controls(data), state)
-    sentence, head = predicted.chosen(data, at)
+    sentence, head = predicted.chosen(data, state)
     share, side = head.probability[-1], list(SIDES)[panel]
     most = np.argsort(-share[: sentence.rows], kind="stable")[:3].tolist()
     said = "; ".join(
@@ -242,5 +237,5 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     )
     return (
         f"Table of the words that L{head.layer}H{head.head} {SIDES[side]}, a row a token that it "
-        f"reads in {predicted.which(at)}: {said}."
+        f"reads in {predicted.which(state)}: {said}."
     )

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from report.figures import answers_by_attention as by_attention
-from report.figures import answers_by_length as by_length
 from report.figures.build.find import figure_named
 from report.figures.parts import answered, choices
 from report.text import number
@@ -26,7 +25,7 @@ def states(data):
 
 def test_points_are_differences_and_bars_their_intervals(data):
     for panel, name in enumerate(data.conditions):
-        rows = by_length.rows(data, panel)
+        rows = figure_named("answers_by_length").rows(data, panel=panel)["rows"]
         assert len(rows) == len(states(data)) * (1 + len(data.lengths))
         for row in rows:
             kind = answered.kinds(data)[row["kind"]]
@@ -36,7 +35,7 @@ def test_points_are_differences_and_bars_their_intervals(data):
             scale = answered.SCALES[row["measure"]]
             found = data.difference(row["measure"], name, row["tokens"], kind)
             ends = [scale * each for each in (found.value, found.low, found.high)]
-            assert [row["difference"], row["low"], row["high"]] == pytest.approx(ends)
+            assert [row["difference"], row["low"], row["high"]] == pytest.approx(ends, rel=1e-5)
             assert number(ends[0]).lstrip("−") in row["said"]
 
 
@@ -45,7 +44,7 @@ def test_all_panels_have_one_scale(data):
         ends = {
             (row["floor"], row["ceiling"])
             for panel in range(len(data.conditions))
-            for row in by_length.rows(data, panel)
+            for row in figure_named("answers_by_length").rows(data, panel=panel)["rows"]
             if {"measure": row["measure"], "kind": row["kind"]} == state
         }
         assert len(ends) == 1
@@ -54,10 +53,10 @@ def test_all_panels_have_one_scale(data):
 
 
 def test_the_sentence_counts_what_is_clear(data):
-    said = by_length.seen(data)
+    said = figure_named("answers_by_length").seen(data)
     assert "Of 4 comparisons, 2 lie clearly above 0 and 2 clearly below." in said
     assert "55 tokens of “Meaningless <b>tokens</b>”" in said
-    right = by_length.seen(data, measure="right")
+    right = figure_named("answers_by_length").seen(data, measure="right")
     assert "% right" in right
     assert "percentage points" in right
 

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from report.figures import composition, head_distances, head_examples, head_tokens, heads_by_two
+from report.figures import composition, head_examples, head_tokens
+from report.figures.build.find import figure_named
 from report.figures.parts.heads import HeadFindings, head_label
 from report.kinds.atlas.data import verify
 from report.pages.lists import HEADS, write_heads
@@ -134,7 +135,7 @@ TITLES = f"""(async () => {{ const {{ figures }} = await import('/assets/figure/
 
 def test_rows_are_the_numbers_of_the_datasets(atlas):
     of = HeadFindings(atlas)
-    rows = heads_by_two.rows(atlas)["rows"]
+    rows = figure_named("heads_by_two").rows(atlas)["rows"]
     assert len(rows) == atlas.layers * atlas.heads
     for row, name in itertools.product(rows, atlas.measures):
         at = row["layer"], row["head"]
@@ -149,7 +150,7 @@ def test_rows_are_the_numbers_of_the_datasets(atlas):
 
 
 def test_what_there_is_to_see_names_the_highest_heads(atlas):
-    seen = heads_by_two.seen(atlas, across="to_previous_token", up="induction")
+    seen = figure_named("heads_by_two").seen(atlas, across="to_previous_token", up="induction")
     assert set(seen.replace(".", "").split()) >= BOTH
 
 
@@ -158,9 +159,9 @@ HERE = dict(zip(("layer", "head"), hand_atlas.PREVIOUS, strict=True))
 
 
 def test_bars_are_the_shares_of_the_dataset_and_sum_to_all(atlas):
-    rows = head_distances.rows(atlas, **HERE)
+    rows = figure_named("head_distances").rows(atlas, **HERE)["rows"]
     found = atlas.portrait("distances", *hand_atlas.PREVIOUS)
-    assert [row["share"] for row in rows] == found["share"].tolist()
+    assert [row["share"] for row in rows] == pytest.approx(found["share"])
     assert sum(row["share"] for row in rows) == pytest.approx(1, abs=len(rows) * 1e-4)
     assert max(rows, key=lambda row: row["share"])["bin"] == "1"
     names = [row["bin"] for row in rows]
@@ -169,7 +170,7 @@ def test_bars_are_the_shares_of_the_dataset_and_sum_to_all(atlas):
 
 def test_tokens_are_named_with_what_is_usual(atlas):
     for panel, side in enumerate(("to", "from")):
-        rows = head_tokens.rows(atlas, panel, **HERE)["rows"]
+        rows = figure_named("head_tokens").rows(atlas, panel=panel, **HERE)["rows"]
         found = atlas.portrait("tokens", *hand_atlas.PREVIOUS)
         here = found["side"] == side
         assert [row["value"] for row in rows] == found["value"][here].tolist()
@@ -178,7 +179,7 @@ def test_tokens_are_named_with_what_is_usual(atlas):
 
 
 def test_every_choice_of_a_text_has_one(atlas):
-    rows = head_examples.rows(atlas, **HERE)
+    rows = figure_named("head_examples").rows(atlas, **HERE)
     options = head_examples.controls(atlas)[-1].options
     assert [row["example"] for row in rows["chosen"]] == [*options]
     strength = {
@@ -196,7 +197,7 @@ def test_without_examples_figures_of_texts_say_why(tmp_path):
     verify(data)
     for figure in (head_tokens, head_examples):
         assert "examples: none" in figure.left_out(data)
-    assert head_distances.rows(data, **HERE)
+    assert figure_named("head_distances").rows(data, **HERE)["rows"]
 
 
 @pytest.mark.browser
@@ -223,7 +224,7 @@ def test_the_text_below_says_where_the_head_looks(tab):
 
 def test_rows_of_composition_are_the_scores_of_lower_layers(atlas):
     (layer, head), writer, score = hand_atlas.COMPOSED
-    rows = composition.rows(atlas, layer=layer, head=head)["rows"]
+    rows = figure_named("composition").rows(atlas, layer=layer, head=head)["rows"]
     assert [(row["layer"], row["head"]) for row in rows] == [
         (below, other) for below in range(layer) for other in range(atlas.heads)
     ]
@@ -231,14 +232,16 @@ def test_rows_of_composition_are_the_scores_of_lower_layers(atlas):
         at = layer, head, row["layer"], row["head"]
         for name in composition.BY:
             assert row[name] == pytest.approx(atlas.composition.scores[name][at], abs=6e-5)
-    assert composition.rows(atlas, layer=0)["rows"] == []
+    assert figure_named("composition").rows(atlas, layer=0)["rows"] == []
     assert [each.value for each in composition.controls(atlas)[:2]] == [layer, head]
-    said = composition.seen(atlas)
+    said = figure_named("composition").seen(atlas)
     assert said.startswith(f"For its keys, {INDUCTION} reads {PREVIOUS} most (0.60), then")
     assert said.endswith("chance gives 0.25.")
     assert head_label(*writer) == PREVIOUS and score == 0.6
-    assert composition.seen(atlas, layer=0) == f"No layer is below that of L0H{head}."
-    assert "queries" in composition.seen(atlas, by="q")
+    assert (
+        figure_named("composition").seen(atlas, layer=0) == f"No layer is below that of L0H{head}."
+    )
+    assert "queries" in figure_named("composition").seen(atlas, by="q")
 
 
 def test_without_scores_composition_says_how_to_have_them(tmp_path):

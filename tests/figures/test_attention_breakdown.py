@@ -5,6 +5,7 @@ import pytest
 
 from report.datasets.formats.attention import DecodedAttention, DecodedTerm
 from report.figures import attention_breakdown
+from report.figures.build.find import figure_named
 
 TOKENS = [SimpleNamespace(label=label) for label in "abc"]
 THREE = ["content", "bias", "position"]
@@ -51,7 +52,9 @@ def test_a_target_at_the_minimum_of_all_terms_has_no_place():
 
 @pytest.mark.parametrize("sort_idx", [0, 3, 10])
 def test_shares_of_every_point_are_proportions(data, sort_idx):
-    rows = attention_breakdown.rows(data, layer=1, head=2, sort_idx=sort_idx)["points"]
+    rows = figure_named("attention_breakdown").rows(data, layer=1, head=2, sort_idx=sort_idx)[
+        "points"
+    ]
     assert rows
     for point in rows:
         assert sum(shares(point)) == pytest.approx(1)
@@ -63,7 +66,7 @@ def test_targets_come_in_the_order_of_their_probability(data):
     largest, second = (
         {
             p["current_token"]: p["probability"]
-            for p in attention_breakdown.rows(data, sort_idx=k)["points"]
+            for p in figure_named("attention_breakdown").rows(data, sort_idx=k)["points"]
         }
         for k in (0, 1)
     )
@@ -92,7 +95,7 @@ def test_two_terms_are_heights_above_their_smallest_value_in_the_row():
 def test_the_terms_of_the_model_are_its_axes(study, kind, axes):
     data = study(kind)
     assert attention_breakdown.left_out(data) == ""
-    spec = attention_breakdown.chart(data).to_dict()
+    spec = figure_named("attention_breakdown").chart(data).to_dict()
     assert spec["usermeta"]["report"]["axes"] == axes
     assert ("ternary" in spec["description"]) == (len(axes) == 3)
     assert ("corner" in attention_breakdown.caption(data)) == (len(axes) == 3)
@@ -101,7 +104,7 @@ def test_the_terms_of_the_model_are_its_axes(study, kind, axes):
 
 def test_an_encoder_compares_with_later_targets_too(study):
     data = study("encoder")
-    found = attention_breakdown.rows(data, layer=0, head=0, sort_idx=0)["points"]
+    found = figure_named("attention_breakdown").rows(data, layer=0, head=0, sort_idx=0)["points"]
     assert [point["current_token"] for point in found] == list(range(data.length))
     assert min(point["distance"] for point in found) < 0
     bias = data.attention(0, 0).terms["bias"].values
@@ -113,7 +116,7 @@ def test_an_encoder_compares_with_later_targets_too(study):
 def test_a_window_compares_with_what_it_shows(study):
     data = study("window")
     content = data.attention(0, 2).terms["content"].matrix()
-    for point in attention_breakdown.rows(data, layer=0, head=2)["points"]:
+    for point in figure_named("attention_breakdown").rows(data, layer=0, head=2)["points"]:
         i, j = point["current_token"], point["target_token"]
         least = content[i, max(0, i - 6) : i + 1].min()
         assert point["height_content"] == pytest.approx(content[i, j] - least)

@@ -71,7 +71,10 @@ def test_a_dark_cell_is_never_one_that_gets_nothing(study, kind):
 def test_the_switch_of_shades_changes_no_sentence(data):
     shades = [control for control in attention_map.controls(data) if choices.is_look(control)]
     assert [control.param for control in shades] == ["shade"]
-    told = {attention_map.seen(data, layer=1, head=2, shade=shade) for shade in shading.SHADES}
+    told = {
+        figure_named("attention_map").seen(data, layer=1, head=2, shade=shade)
+        for shade in shading.SHADES
+    }
     assert len(told) == 1
     assert choices.said(attention_map.controls(data)) == f"layer {data.layers // 2}, head 0"
 
@@ -96,9 +99,15 @@ def test_caption_tells_of_the_model_that_it_shows(study, kind, says, not_this):
 
 
 def test_alt_text_tells_the_shape_of_what_is_seen(study):
-    assert "24 tokens, a lower triangle. " in attention_map.alt(study("rotary"), layer=0)
-    assert "a band of 7 tokens below the diagonal. " in attention_map.alt(study("window"), layer=0)
-    assert "24 tokens, a lower triangle. " in attention_map.alt(study("window"), layer=1)
+    assert "24 tokens, a lower triangle. " in figure_named("attention_map").alt(
+        study("rotary"), layer=0
+    )
+    assert "a band of 7 tokens below the diagonal. " in figure_named("attention_map").alt(
+        study("window"), layer=0
+    )
+    assert "24 tokens, a lower triangle. " in figure_named("attention_map").alt(
+        study("window"), layer=1
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,13 +124,13 @@ def test_an_encoder_with_windows_says_how_far_it_sees(study, windows, said):
     places = np.arange(20)
     near = Visible(np.maximum(places - 4, 0), np.minimum(places + 4, 19))
     assert attention_map._shape(near) == "a band of 9 tokens around the diagonal"
-    assert "24 tokens, a square. " in attention_map.alt(study("encoder"), layer=0)
+    assert "24 tokens, a square. " in figure_named("attention_map").alt(study("encoder"), layer=0)
 
 
 def test_the_edge_of_a_window_runs_down_its_first_targets(study):
     data = study("window")
-    assert attention_map.rows(data, layer=1)["edge"] == []
-    edge = attention_map.rows(data, layer=0)["edge"]
+    assert figure_named("attention_map").rows(data, layer=1)["edge"] == []
+    edge = figure_named("attention_map").rows(data, layer=0)["edge"]
     first = data.visible(0, 0).first
     assert [(corner["column"], corner["row"]) for corner in edge[::2]] == [
         (first[row], row) for row in range(data.length)
@@ -132,7 +141,7 @@ def test_the_edge_of_a_window_runs_down_its_first_targets(study):
 
 def test_legends_have_a_place_of_their_own_where_no_triangle_is_empty(study):
     def places(kind):
-        spec = attention_map.chart(study(kind)).to_dict()
+        spec = figure_named("attention_map").chart(study(kind)).to_dict()
         legends = [
             layer.get("encoding", {}).get("color", {}).get("legend") for layer in spec["layer"]
         ]

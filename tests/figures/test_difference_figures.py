@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from report.figures import change_by_head, distance_sorted
+from report.figures.build.find import figure_named
 from report.kinds.difference.beside import DISTANCE
 from tests.figures import hand_difference
 
@@ -15,7 +15,7 @@ def several(tmp_path_factory):
 
 
 def test_each_model_has_a_line_of_all_its_heads_the_farthest_first(several):
-    rows = distance_sorted.rows(several)["rows"]
+    rows = figure_named("distance_sorted").rows(several)["rows"]
     for label, model in zip(several.labels, several.models, strict=True):
         line = [row for row in rows if row["model"] == label]
         assert [row["place"] for row in line] == list(range(1, model.layers * model.heads + 1))
@@ -26,7 +26,7 @@ def test_each_model_has_a_line_of_all_its_heads_the_farthest_first(several):
 
 
 def test_what_is_said_of_changes_is_counted_in_the_table(difference):
-    rows = change_by_head.rows(difference)["rows"]
+    rows = figure_named("change_by_head").rows(difference)["rows"]
     name = "to_first_token"
     change, error, halves = (
         np.array([row[f"{which}_{name}"] for row in rows])
@@ -34,6 +34,6 @@ def test_what_is_said_of_changes_is_counted_in_the_table(difference):
     )
     clear = np.abs(change) > 2 * error
     beyond = clear & (np.abs(change) > np.abs(halves))
-    said = change_by_head.seen(difference, up=name)
+    said = figure_named("change_by_head").seen(difference, up=name)
     assert f"in {clear.sum()} heads of 12, and in {beyond.sum()} of these" in said
     assert rows[int(np.abs(change).argmax())]["named"] in said

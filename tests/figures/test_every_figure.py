@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from report.errors import ReportError
-from report.figures import alignment_vs_magnitude
 from report.figures.build import defaults, still
 from report.figures.build.defaults import FORMAT
 from report.figures.build.find import figure_named, figure_names
@@ -155,10 +154,14 @@ def test_has_words(figure, study, kind):
 def test_alt_text_names_no_correlation_of_what_does_not_vary():
     columns = {"token": np.arange(4), "alignment": np.ones(4), "magnitude": np.arange(4.0)}
     data = SimpleNamespace(layers=1, updates=lambda layer: {"points": columns})
-    text = alignment_vs_magnitude.alt(data)
+    text = figure_named("alignment_vs_magnitude").alt(data)
     assert text.endswith("one a token and head. 0\u00a0% point against the hidden state.")
     columns["alignment"] = np.array([0.0, 0.1, 0.2, 0.3])
-    assert alignment_vs_magnitude.alt(data).endswith("orientation and magnitude is +1.0.")
+    assert (
+        figure_named("alignment_vs_magnitude")
+        .alt(data)
+        .endswith("orientation and magnitude is +1.0.")
+    )
 
 
 @every_figure

@@ -3,7 +3,7 @@
 import pytest
 
 from report.errors import ReportError
-from report.figures import filler_kinds
+from report.figures.build.find import figure_named
 
 
 def plain_mean(model, condition, layer, measure):
@@ -21,7 +21,7 @@ def plain_mean(model, condition, layer, measure):
 
 def test_rows_are_means_over_the_heads_of_a_layer(conditions):
     for panel, model in enumerate(conditions.models):
-        rows = filler_kinds.rows(conditions, panel)
+        rows = figure_named("filler_kinds").rows(conditions, panel=panel)["rows"]
         fillers = {each.label: each for each in model.conditions if each.added}
         assert {row["condition"] for row in rows} == {*fillers}
         for row in rows:
@@ -32,10 +32,12 @@ def test_rows_are_means_over_the_heads_of_a_layer(conditions):
 
 def test_what_there_is_to_see_names_the_least_and_the_most_of_each_model(conditions):
     rows = [
-        r for r in filler_kinds.rows(conditions, 0) if (r["layer"], r["measure"]) == (1, "taken")
+        r
+        for r in figure_named("filler_kinds").rows(conditions, panel=0)["rows"]
+        if (r["layer"], r["measure"]) == (1, "taken")
     ]
     low, high = (pick(rows, key=lambda row: row["value"])["condition"] for pick in (min, max))
-    said = filler_kinds.seen(conditions, layer=1, measure="taken")
+    said = figure_named("filler_kinds").seen(conditions, layer=1, measure="taken")
     first = said.partition(f" in {conditions.models[0].name}")[0]
     assert said.startswith("Share of the addition: ")
     assert low in first
@@ -45,4 +47,4 @@ def test_what_there_is_to_see_names_the_least_and_the_most_of_each_model(conditi
 
 def test_a_layer_that_a_model_has_not_is_refused(conditions):
     with pytest.raises(ReportError, match="layer=99"):
-        filler_kinds.rows(conditions, 0, layer=99)
+        figure_named("filler_kinds").rows(conditions, panel=0, layer=99)

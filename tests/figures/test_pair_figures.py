@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from report.figures import patched_heads, paths
+from report.figures.build.find import figure_named
 from report.figures.parts.heads import head_label
 from report.kinds.pair.findings import Findings
 
@@ -12,7 +13,7 @@ from report.kinds.pair.findings import Findings
 def test_cells_are_the_shares_of_the_dataset(pair):
     heads = patched_heads.shown_heads(pair)
     assert heads[0] == max(heads, key=lambda head: abs(pair.of_heads("restored")[head]))
-    rows = patched_heads.rows(pair)["rows"]
+    rows = figure_named("patched_heads").rows(pair)["rows"]
     assert len(rows) == len(heads) * len(pair.changed)
     for row in rows:
         place = row["layer"], row["head"], row["column"] - pair.start
@@ -21,7 +22,7 @@ def test_cells_are_the_shares_of_the_dataset(pair):
             assert row[f"told_{way}"].startswith(f"{row['name']} at “")
             assert row[f"told_{way}"].endswith(verb)
     assert max(row["size_lost"] for row in rows) == 1
-    for row in patched_heads.rows(pair, 1)["rows"]:
+    for row in figure_named("patched_heads").rows(pair, panel=1)["rows"]:
         assert (
             row["value"]
             == pair.of_heads(list(patched_heads.WHOLE)[row["column"]])[row["layer"], row["head"]]
@@ -29,7 +30,7 @@ def test_cells_are_the_shares_of_the_dataset(pair):
 
 
 def test_the_token_that_differs_has_both_texts(pair):
-    spec = patched_heads.chart(pair).to_dict()
+    spec = figure_named("patched_heads").chart(pair).to_dict()
     axis = next(
         layer["encoding"]["x"]["axis"]["labelExpr"]
         for layer in spec["layer"]
@@ -42,7 +43,7 @@ def test_the_token_that_differs_has_both_texts(pair):
 @pytest.mark.parametrize("sent", paths.FROM)
 def test_lines_are_the_largest_paths_above_random_ones(pair, sent):
     find = Findings(pair)
-    rows = [row for row in paths.rows(pair)["edges"] if row["sent"] == sent]
+    rows = [row for row in figure_named("paths").rows(pair)["edges"] if row["sent"] == sent]
     sizes = [abs(row["value"]) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     assert min(sizes) > find.floor
@@ -58,7 +59,7 @@ def test_lines_are_the_largest_paths_above_random_ones(pair, sent):
 
 @pytest.mark.parametrize("sent", paths.FROM)
 def test_lines_lead_upwards_between_nodes_that_keep_apart(pair, sent):
-    rows = paths.rows(pair)
+    rows = figure_named("paths").rows(pair)
     nodes = [row for row in rows["nodes"] if row["sent"] == sent]
     assert all(edge["y2"] > edge["y"] for edge in rows["edges"])
     order = sorted(nodes, key=lambda node: node["y"])
@@ -69,8 +70,8 @@ def test_lines_lead_upwards_between_nodes_that_keep_apart(pair, sent):
 
 
 def test_the_chain_that_is_said_is_one_of_lines(pair):
-    seen = paths.seen(pair, sent="all")
-    rows = [row for row in paths.rows(pair)["edges"] if row["sent"] == "all"]
+    seen = figure_named("paths").seen(pair, sent="all")
+    rows = [row for row in figure_named("paths").rows(pair)["edges"] if row["sent"] == "all"]
     largest = rows[0]
     assert f" leads from {largest['from']} to {largest['into']}." in seen
     *_, chain = seen.strip(".").split(" leads from ")

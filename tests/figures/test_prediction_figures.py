@@ -14,8 +14,8 @@ from report.figures import (
     effects_by_head,
     logit_lens,
     score_origins,
-    what_a_head_writes,
 )
+from report.figures.build.find import figure_named
 from report.figures.parts import signed_map
 from report.figures.parts.heads import largest
 from report.kinds.prediction.data import PredictionData
@@ -52,7 +52,9 @@ def test_bars_begin_at_nothing_and_end_at_the_logit(prediction):
     for place, sentence in enumerate(prediction.sentences):
         parts = 2 + sentence.heads[0].size + 3 * prediction.layers
         for back in range(sentence.rows):
-            steps = effects_by_head.rows(prediction, 1, sentence=f"{place}", back=back)["steps"]
+            steps = figure_named("effects_by_head").rows(
+                prediction, panel=1, sentence=f"{place}", back=back
+            )["steps"]
             total = 0.0
             for step in steps:
                 assert step["before"] == pytest.approx(total)
@@ -64,7 +66,7 @@ def test_bars_begin_at_nothing_and_end_at_the_logit(prediction):
 
 
 def test_a_cell_is_a_head_and_its_mark_a_part_of_the_largest(prediction, text):
-    found = effects_by_head.rows(prediction, 0, sentence="0", back=2)
+    found = figure_named("effects_by_head").rows(prediction, panel=0, sentence="0", back=2)
     row = text.rows - 3
     largest = max(abs(row["value"]) for rows in found.values() for row in rows)
     for cell in found["heads"]:
@@ -77,7 +79,9 @@ def test_a_cell_is_a_head_and_its_mark_a_part_of_the_largest(prediction, text):
 
 def test_a_model_without_biases_has_no_row_of_them(prediction, text, monkeypatch):
     def below():
-        parts = {cell["part"] for cell in effects_by_head.rows(prediction)["others"]}
+        parts = {
+            cell["part"] for cell in figure_named("effects_by_head").rows(prediction)["others"]
+        }
         assert ("biases" in effects_by_head.caption(prediction)) == ("biases" in parts)
         return parts
 
@@ -92,7 +96,7 @@ def test_beyond_the_first_token_there_is_none(prediction):
     short, most = int(np.argmin(lengths)), max(lengths)
     assert min(lengths) < most
     first, beyond = (
-        effects_by_head.rows(prediction, 1, sentence=f"{short}", back=back)
+        figure_named("effects_by_head").rows(prediction, panel=1, sentence=f"{short}", back=back)
         for back in (min(lengths) - 1, most - 1)
     )
     assert first == beyond
@@ -100,7 +104,9 @@ def test_beyond_the_first_token_there_is_none(prediction):
 
 @pytest.mark.parametrize("panel", [0, 1])
 def test_marks_are_on_the_fewest_targets_with_half(prediction, text, panel):
-    rows = effect_by_target.rows(prediction, panel, sentence="0", layer=2, head=1)["markers"]
+    rows = figure_named("effect_by_target").rows(
+        prediction, panel=panel, sentence="0", layer=2, head=1
+    )["markers"]
     head = text.head(2, 1)
     values = (head.probability, head.effect)[panel]
     for current in range(text.rows):
@@ -120,7 +126,9 @@ def test_marks_are_on_the_fewest_targets_with_half(prediction, text, panel):
 
 @pytest.mark.parametrize("after", ["attention", "feed-forward"])
 def test_the_lens_has_the_first_guess_of_every_state(prediction, text, after):
-    rows = logit_lens.rows(prediction, 0, sentence="0", after=after)["guesses"]
+    rows = figure_named("logit_lens").rows(prediction, panel=0, sentence="0", after=after)[
+        "guesses"
+    ]
     lens = text.lens
     assert len(rows) == (1 + prediction.layers) * min(text.rows, logit_lens.SHOWN)
     for row in rows:
@@ -139,7 +147,7 @@ def test_the_lens_has_the_last_of_many_layers_and_those_evenly_before_it(
 ):
     monkeypatch.setattr(logit_lens, "MOST_ROWS", 2)
     every = -(-prediction.layers // 2)
-    rows = logit_lens.rows(prediction, 0, sentence="0")["guesses"]
+    rows = figure_named("logit_lens").rows(prediction, panel=0, sentence="0")["guesses"]
     layers = {row["row"] for row in rows} - {-1}
     last = prediction.layers - 1
     assert layers == {layer for layer in range(last + 1) if (last - layer) % every == 0}
@@ -151,19 +159,19 @@ def test_the_lens_has_the_last_of_many_layers_and_those_evenly_before_it(
 
 
 def test_both_words_rise_state_by_state(prediction, text):
-    rows = logit_lens.rows(prediction, 1, sentence="0")["rise"]
+    rows = figure_named("logit_lens").rows(prediction, panel=1, sentence="0")["rise"]
     lens = text.lens
     for line, values in enumerate((lens.target_log_probability[:, -1], lens.other_log_probability)):
         mine = [row for row in rows if row["line"] == line]
         assert [row["log_probability"] for row in mine] == values.tolist()
         assert [row["state"] for row in mine] == sorted(row["state"] for row in mine)
-    earlier = logit_lens.rows(prediction, 1, sentence="0", back=1)["rise"]
+    earlier = figure_named("logit_lens").rows(prediction, panel=1, sentence="0", back=1)["rise"]
     assert {row["kind"] for row in earlier} == {"the answer"}
 
 
 @pytest.mark.parametrize("ablation", ["zero", "mean"])
 def test_a_point_has_both_effects_of_its_head(prediction, text, ablation):
-    drawn = direct_and_ablation.rows(prediction, sentence="0", ablation=ablation)
+    drawn = figure_named("direct_and_ablation").rows(prediction, sentence="0", ablation=ablation)
     direct, drop = text.heads[-1], text.drop(ablation)
     for row in drawn["heads"]:
         at = row["layer"], row["head"]
@@ -171,7 +179,7 @@ def test_a_point_has_both_effects_of_its_head(prediction, text, ablation):
     named = {(row["layer"], row["head"]) for row in drawn["heads"] if row["name"]}
     off = np.abs(drop - direct)
     assert tuple(map(int, np.unravel_index(off.argmax(), off.shape))) in named
-    said = direct_and_ablation.seen(prediction, sentence="0", ablation=ablation)
+    said = figure_named("direct_and_ablation").seen(prediction, sentence="0", ablation=ablation)
     together = np.corrcoef(direct.ravel(), drop.ravel())[0, 1]
     assert f"correlate by {in_words(together)}." in said
 
@@ -186,7 +194,9 @@ def test_heads_of_the_text_are_named_and_no_others(prediction, text, monkeypatch
         (2, {f"{most.label}, {least.label}"}),
     ):
         monkeypatch.setattr(direct_and_ablation, "AT_ONE", near)
-        rows = direct_and_ablation.rows(data, sentence="0", ablation="mean")["heads"]
+        rows = figure_named("direct_and_ablation").rows(data, sentence="0", ablation="mean")[
+            "heads"
+        ]
         assert {row["name"] for row in rows} - {""} == expected
     assert "Heads of the text are named." in direct_and_ablation.caption(data)
     assert prediction.in_prose == ()
@@ -203,13 +213,13 @@ def test_the_mean_over_generated_sentences_comes_last_and_first(
     others = direct_and_ablation.controls(prediction)[0].options
     assert others == {name: label for name, label in texts.options.items() if name != "mean"}
     assert set(switch.options) <= set(known.generated.ablations)
-    rows = direct_and_ablation.rows(known)["heads"]
+    rows = figure_named("direct_and_ablation").rows(known)["heads"]
     direct, error = known.generated.mean("direct"), known.generated.error("direct")
     for row in rows:
         at = row["layer"], row["head"]
         assert row["direct"] == direct[at]
         assert row["direct_said"] == f"{signed(direct[at])} ± {error[at]:.2f}"
-    alt = direct_and_ablation.alt(known)
+    alt = figure_named("direct_and_ablation").alt(known)
     assert f"as means over {known.generated.number} generated sentences" in alt
 
 
@@ -217,7 +227,9 @@ def test_words_are_those_of_the_head_in_order(prediction, text):
     for chosen, place in enumerate(prediction.shown_heads[:3]):
         head = text.head(*place)
         for panel, side in enumerate(("promoted", "suppressed")):
-            rows = what_a_head_writes.rows(prediction, panel, sentence="0", chosen=chosen)
+            rows = figure_named("what_a_head_writes").rows(
+                prediction, panel=panel, sentence="0", chosen=chosen
+            )
             for row in rows["words"]:
                 token, rank = row["token"], row["column"] - 1
                 word = getattr(head.writes, side)[token, rank]
@@ -235,7 +247,9 @@ def test_bars_of_both_sides_sum_to_the_score_above_the_mean(prediction, text):
             target = int(np.argsort(-head.probability[-1], kind="stable")[rank])
             above = score[head.origins.targets.index(target)] - score.mean()
             for panel in (0, 1):
-                rows = score_origins.rows(prediction, panel, sentence="0", chosen=chosen, rank=rank)
+                rows = figure_named("score_origins").rows(
+                    prediction, panel=panel, sentence="0", chosen=chosen, rank=rank
+                )
                 bars = [row["value"] for table in rows.values() for row in table]
                 assert sum(bars) == pytest.approx(above, abs=(parts + 2) * STORED)
                 assert len(bars) <= score_origins.SHOWN + 1
@@ -328,7 +342,7 @@ def test_maps_draw_what_python_draws(page, prediction_address, prediction, text,
     file = json.loads((prediction.path / "head/0/1/2.json").read_text("utf-8"))
     labels = [token.label for token in text.tokens]
     for panel in (0, 1):
-        spec = effect_by_target.chart(prediction, panel, **state).to_dict()
+        spec = figure_named("effect_by_target").chart(prediction, panel=panel, **state).to_dict()
         report = spec["usermeta"]["report"]
         found = page.evaluate(
             """async ([decode, file, tokens, state, report]) => {
@@ -341,7 +355,7 @@ def test_maps_draw_what_python_draws(page, prediction_address, prediction, text,
             return { datasets, signals, across, down, pixels }; }""",
             [report["data"]["decode"], file, labels, state, report],
         )
-        rows = effect_by_target.rows(prediction, panel, **state)
+        rows = figure_named("effect_by_target").rows(prediction, panel=panel, **state)
         assert_same(found["datasets"]["markers"], rows["markers"], "markers")
         params = {param["name"]: param.get("value") for param in spec["params"]}
         for name, value in found["signals"].items():

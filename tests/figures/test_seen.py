@@ -11,7 +11,6 @@ from report.datasets.formats.visible import Visible
 from report.figures import (
     filler_against,
     filler_effect,
-    filler_layers,
     filler_lines,
     renderings_compared,
 )
@@ -332,7 +331,10 @@ def test_fillers_say_what_the_other_tokens_keep(counted):
 def test_prompts_that_differ_in_no_addition_are_not_said_to_have_one(counted):
     panels = hand_conditions.panels(counted, "filler_lines")
     panels = replace(panels, lines={"filler": "Kind", "none": "Plain"})
-    for said in (filler_lines.seen(panels), filler_layers.seen(panels)):
+    for said in (
+        figure_named("filler_lines").seen(panels),
+        figure_named("filler_layers").seen(panels),
+    ):
         assert_facts(said, "“Plain”|400 %, 400 % and 400 %|“Kind”")
     words = f"{filler_lines.title(panels)} {filler_lines.caption(panels)}"
     assert "under “Kind” and under “Plain”" in words
@@ -353,15 +355,17 @@ def test_the_heat_map_names_the_largest_the_middle_and_the_one_shown(conditions)
     shown = next(cell for cell in cells if (cell["layer"], cell["head"]) == (1, 2))
     assert top != shown
     middle = np.median([cell["taken"] for cell in cells])
-    assert filler_effect.seen(panels) == (
+    assert figure_named("filler_effect").seen(panels) == (
         f"L{top['layer']}H{top['head']} gives most to meaningless tokens: "
         f"{percent(top['taken'])}. In half of the 12 heads it is {100 * middle:.0f}\u00a0% or "
         f"less. In the head drawn underneath it is {100 * shown['taken']:.0f}\u00a0%."
     )
-    at_top = filler_effect.seen(panels, layer=top["layer"], head=top["head"])
+    at_top = figure_named("filler_effect").seen(panels, layer=top["layer"], head=top["head"])
     assert at_top.endswith("or less.")
-    assert filler_effect.seen(panels, measure="total_variation").startswith(
-        "The rest moves most in L"
+    assert (
+        figure_named("filler_effect")
+        .seen(panels, measure="total_variation")
+        .startswith("The rest moves most in L")
     )
 
 

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from report.figures import habits_by_model, repeated_loss
+from report.figures import repeated_loss
+from report.figures.build.find import figure_named
 from report.figures.parts import over_models
 from tests.figures import hand_sweep
 from tests.figures.live_page import (
@@ -68,7 +69,7 @@ def test_heads_of_all_panels_are_named_in_one_form(sweep):
         for count in layers
     ]
     for panel in range(len(models)):
-        chart = habits_by_model.chart(SimpleNamespace(compared=models), panel=panel)
+        chart = figure_named("habits_by_model").chart(SimpleNamespace(compared=models), panel=panel)
         text = json.dumps(chart.to_dict()["layer"])
         (room,) = set(re.findall(r"width / 8 >= ([2-9]\d)", text))  # pixels for whole names
         assert f"width / {layers[panel]} >= 16" in text

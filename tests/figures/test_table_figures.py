@@ -9,7 +9,7 @@ import pytest
 
 from report.datasets.formats.token_classes import CLASSES
 from report.errors import ReportError
-from report.figures import classes_by_layer, renderings_compared, table_attention_map
+from report.figures import renderings_compared, table_attention_map
 from report.figures.build import still
 from report.figures.build.find import figure_named
 from report.figures.parts import target_classes
@@ -38,7 +38,7 @@ def test_of_a_passage_none_is_drawn_and_the_reason_is_a_sentence(data, name):
 @every_rendering
 @pytest.mark.parametrize("target", ["header", "same_column"])
 def test_lines_join_ranks_and_never_cross(table, rendering, target):
-    rows = classes_by_layer.rows(table)["heads"]
+    rows = figure_named("classes_by_layer").rows(table)["heads"]
     rows = [row for row in rows if (row["rendering"], row["target"]) == (rendering, target)]
     assert len(rows) == table.layers * table.heads
     for layer in range(table.layers):
@@ -52,7 +52,7 @@ def test_lines_join_ranks_and_never_cross(table, rendering, target):
 
 def test_classes_of_a_head_add_up_to_one(table):
     total = {}
-    for row in classes_by_layer.rows(table)["heads"]:
+    for row in figure_named("classes_by_layer").rows(table)["heads"]:
         at = row["rendering"], row["layer"], row["head"]
         total[at] = total.get(at, 0) + row["probability"]
     assert len(total) == 3 * table.layers * table.heads
@@ -60,7 +60,7 @@ def test_classes_of_a_head_add_up_to_one(table):
 
 
 def test_the_tooltip_names_the_head_and_even_attention(table):
-    layers = classes_by_layer.chart(table).to_dict()["layer"]
+    layers = figure_named("classes_by_layer").chart(table).to_dict()["layer"]
     told = [layer["encoding"]["tooltip"] for layer in layers if "tooltip" in layer["encoding"]]
     titles = {each["title"]: each["field"] for each in told[-1]}
     assert next(iter(titles)) == "title"
@@ -70,7 +70,7 @@ def test_the_tooltip_names_the_head_and_even_attention(table):
 def test_alt_text_names_the_largest_head_of_the_class_that_is_chosen(table):
     values = table.shares("delimiter", "json")
     layer, head = np.unravel_index(values.argmax(), values.shape)
-    text = classes_by_layer.alt(table, target="delimiter", rendering="json")
+    text = figure_named("classes_by_layer").alt(table, target="delimiter", rendering="json")
     assert f"{percent(values.max(), 1)}, head {head} of layer {layer}" in text
     assert "given to delimiters" in text
     assert "written as JSON" in text
@@ -96,7 +96,9 @@ def test_markers_say_the_class_of_their_target(table):
     places = [(token.role, token.row, token.column) for token in table.first.tokens]
     found = set()
     for layer, head in np.ndindex(table.layers, table.heads):
-        for mark in table_attention_map.rows(table, layer=layer, head=head)["markers"]:
+        for mark in figure_named("table_attention_map").rows(table, layer=layer, head=head)[
+            "markers"
+        ]:
             kind = said(mark["target_token"], mark["current_token"], places)
             assert mark["kind"] == kind
             found.add(kind)
@@ -104,7 +106,7 @@ def test_markers_say_the_class_of_their_target(table):
 
 
 def test_strips_say_of_every_token_what_it_is(table):
-    datasets = table_attention_map.chart(table).to_dict()["datasets"].values()
+    datasets = figure_named("table_attention_map").chart(table).to_dict()["datasets"].values()
     runs = {  # those of the lower strip and of the left one are the same
         (run["first"], run["end"], run["role"])
         for rows in datasets
@@ -136,7 +138,7 @@ def test_panels_are_the_classes_that_even_attention_would_give_something(tmp_pat
 
 def test_alt_text_of_a_panel_has_the_means_of_all_renderings(table):
     panel = renderings_compared.panels(table).index("delimiters")
-    text = renderings_compared.alt(table, panel=panel, shown="probability")
+    text = figure_named("renderings_compared").alt(table, panel=panel, shown="probability")
     for name, label in (("csv", "CSV"), ("json", "JSON"), ("sentences", "sentences")):
         assert f"{percent(table.shares('delimiter', name).mean(), 1)} as {label}" in text
 
@@ -167,7 +169,7 @@ def test_the_script_finds_the_classes_that_python_finds(scripts, tmp_path, kind)
 @pytest.mark.parametrize("kind", ["alibi_bias", "encoder"])
 def test_every_cell_of_the_map_tells_its_class(scripts, tmp_path, kind):
     data = hand_table.study(tmp_path / "a", kind)
-    report = table_attention_map.chart(data).to_dict()["usermeta"]["report"]
+    report = figure_named("table_attention_map").chart(data).to_dict()["usermeta"]["report"]
     file = json.loads((data.path / "attention/1/1.json").read_text("utf-8"))
     cells = scripts.evaluate(
         """async ([file, report]) => {

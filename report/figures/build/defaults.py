@@ -249,6 +249,8 @@ def completed(figure: Figure, path: Path) -> Figure:
     phone_aspect = figure.phone_aspect or figure.aspect or PHONE_ASPECT
     columns = figure.columns if callable(figure.columns) else lambda data: figure.columns
 
+    alt = figure.alt or (lambda data, **state: _alt(whole, data, state))
+
     def boxes(data):
         count = len(figure.panels(data)) if figure.panels else 1
         return grid.equal_boxes(count, columns(data), aspect, phone_aspect)
@@ -258,7 +260,7 @@ def completed(figure: Figure, path: Path) -> Figure:
         shows=shows,
         title=figure.title or (lambda data: figure.name.replace("_", " ").capitalize()),
         caption=figure.caption or (lambda data: shows),
-        alt=figure.alt or (lambda data, **state: _alt(whole, data, state)),
+        alt=lambda data, **state: alt(data, **_whole(whole, data, state)),
         aspect=aspect,
         phone_aspect=phone_aspect,
         columns=columns,
@@ -267,6 +269,7 @@ def completed(figure: Figure, path: Path) -> Figure:
         left_out=lambda data: other_kind(whole, type(data)) or figure.left_out(data),
         chart=lambda data, **state: _chart(whole, figure.chart, data, state),
         rows=lambda data, **state: _rows(whole, figure.rows, data, state),
+        seen=lambda data, **state: figure.seen(data, **_whole(whole, data, state)),
     )
     whole = told(whole, path)  # the functions above look `whole` up, so they call these
     return whole
@@ -394,9 +397,20 @@ def _columns(records):
     }
 
 
+def _whole(figure, data, state):
+    """A state with the values of all controls; its panel, and whether it is dark, as they are.
+
+    raises: ReportError if a param is unknown or a value is out of reach
+    """
+    apart = {name: state[name] for name in ("panel", "dark") if name in state}
+    state = {name: value for name, value in state.items() if name not in apart}
+    return choices.values(figure.controls(data), state) | apart
+
+
 def _chart(figure, draw, data, state):
-    """What a figure's own `chart` gives, framed and with the figure's name in it."""
+    """What a figure's own `chart` gives, framed, with the figure's name and controls in it."""
     check_drawable(figure, data)
+    state = _whole(figure, data, state)
     chart = draw(data, **state)
     if isinstance(chart, dict) and "report" in chart.get("usermeta", ()):  # of another figure
         return chart
@@ -407,26 +421,26 @@ def _chart(figure, draw, data, state):
         )
     if not isinstance(chart.usermeta, dict):  # it has not the common look yet
         chart = _framed(figure, chart, data, state)
+    values = {name: value for name, value in state.items() if name != "panel"}
+    at = choices.as_json(choices.at_state(figure.controls(data), values))
     report = chart.usermeta["report"]
-    chart.usermeta = {"report": {"figure": figure.name} | report}
+    chart.usermeta = {"report": {"figure": figure.name, "controls": at} | report}
     return chart
 
 
 def _framed(figure, chart, data, state):
-    at = choices.at_state(figure.controls(data), state)
-    place = "-".join(f"{{{control.param}}}" for control in at) or "all"
+    place = "-".join(f"{{{name}}}" for name in state if name != "panel") or "all"
     datasets = list(figure.rows(data, **state))
     return theme.frame(
         chart,
         theme.Source(f"{ROWS}/{place}.json", "tables", datasets),
         description=figure.title(data),
-        controls=at,
     ).configure_mark(aria=False)
 
 
 def _rows(figure, give, data, state):
     check_drawable(figure, data)
-    rows = give(data, **state)
+    rows = give(data, **_whole(figure, data, state))
     if isinstance(rows, dict):
         return rows
     if not isinstance(rows, list):
@@ -455,5 +469,6 @@ def _value(value):
 
 
 def _alt(figure, data, state):
-    state = choices.said(choices.at_state(figure.controls(data), state))
+    values = {name: value for name, value in state.items() if name != "panel"}
+    state = choices.said(choices.at_state(figure.controls(data), values))
     return f"{figure.title(data)}{f' ({state})' if state else ''}: {figure.shows}"

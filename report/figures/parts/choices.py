@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
+import altair
+
 from report.errors import ReportError
 
 
@@ -126,6 +128,11 @@ def values(controls: Iterable[Control | Switch], state: State) -> State:
     raises: ReportError if a param is unknown or a value is out of reach
     """
     return {control.param: control.value for control in at_state(controls, state)}
+
+
+def params(state: State) -> list[altair.Parameter]:
+    """The params of a chart that controls set."""
+    return [altair.param(name=name, value=value) for name, value in state.items()]
 
 
 def filled(text: str, controls: Iterable[Control | Switch]) -> str:

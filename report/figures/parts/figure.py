@@ -34,7 +34,7 @@ class Figure:
     """A figure. Only `shows`, `chart` and `rows` must be given.
 
     `data` is what the article hands over, see `Data`. `state` are values of the controls, e.g.
-    layer=3: indices from 0.
+    layer=3: indices from 0. Its functions get the values of all of them, checked.
     """
 
     shows: str

@@ -181,7 +181,7 @@ def _sources(data):
 
 def _source(data, state):
     """What the values are of."""
-    return choices.values(controls(data), state).get("source", next(iter(data.sources)))
+    return state.get("source", next(iter(data.sources)))
 
 
 def _caption(data, measure):
@@ -222,7 +222,6 @@ def _left_out(data, measure):
 
 
 def _chart(data, measure, panel, state):
-    at = choices.at_state(controls(data), state)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
     rank = f"rank_{measure.name}"
     heads, tooltip = rank_lines.told(heads, data.heads, rank, measure.name, measure.number)
@@ -241,7 +240,6 @@ def _chart(data, measure, panel, state):
             tokens="" if data.kind == "passage" else None,
         ),
         description=f"{measure.title}: {measure.axis}, by layer, {sorted_}",
-        controls=at,
         shows={"heads": [["source", "=", "{source}"]]},
         params=[
             altair.param(name="source", value=_source(data, state)),
@@ -275,7 +273,6 @@ def _y(data, measure):
 
 def _rows(data, measure, state):
     """The table "heads" of both panels, for both sources whatever the state."""
-    choices.at_state(controls(data), state)
     return {"heads": of_heads(data, measure.name)}
 
 

@@ -65,7 +65,6 @@ def chart(
     measure: "magnitude" or "alignment"; axis: title of the horizontal one
     zero_rule: whether there is a line at 0; binning: for `altair.Bin`
     """
-    at = choices.at_state(updates.controls(data), state)
     points = altair.Chart(altair.NamedData("points"))
     layers = [
         _rows(data),
@@ -81,8 +80,7 @@ def chart(
         drawn,
         theme.Source("updates/{layer}.json", "tables", ["points"]),
         description=description,
-        controls=at,
-        params=updates.params(at),
+        params=updates.params(state),
         walk=["low", "head"],
     )
 
@@ -220,7 +218,7 @@ def _rug(points, measure):
 
 def alt(data: PassageData, what: str, measure: str, state: choices.State) -> str:
     """Alt text: the median of the layer, and the heads with the smallest and largest median."""
-    layer = choices.values(updates.controls(data), state)["layer"]
+    layer = state["layer"]
     heads, middle = medians(data, measure, state)
     low, high = int(np.argmin(heads)), int(np.argmax(heads))
     return (

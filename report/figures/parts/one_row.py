@@ -65,18 +65,16 @@ class _Row:
         return [received.reduction_control(), *difference]
 
     def chart(self, data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
-        drawn, at = self._panel(data, panel), choices.at_state(self.controls(data), state)
-        name = self._span(data, [drawn["place"]])
+        shown = self._panel(data, panel)
+        name = self._span(data, [shown["place"]])
         span = received_chart.Span(name) if name else None
-        return received_chart.chart(**drawn, controls=at, noun=data.noun, span=span)
+        return received_chart.chart(**shown, drawn=state.get("drawn"), noun=data.noun, span=span)
 
     def rows(self, data: Panels, panel: int = 0, **state: str) -> dict[str, Rows]:
-        over = received_difference.reduction(self.controls(data), state)
-        return received_numbers.rows(**self._panel(data, panel), reduction=over)
+        return received_numbers.rows(**self._panel(data, panel), reduction=state["reduction"])
 
     def alt(self, data: Panels, panel: int = 0, **state: str) -> str:
-        over = received_difference.reduction(self.controls(data), state)
-        return received_numbers.alt(**self._panel(data, panel), reduction=over)
+        return received_numbers.alt(**self._panel(data, panel), reduction=state["reduction"])
 
     def legends(self, data: Panels) -> list[list[dict[str, str]]]:
         lines = received.styled(data, *self.styles)

@@ -1,12 +1,11 @@
 """One panel of average attention weights by position: a line for each condition."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import altair
 
-from report.figures.parts import choices, marking, received_difference, score_terms, theme
+from report.figures.parts import marking, received_difference, score_terms, theme
 from report.figures.parts.layers import layered
 from report.figures.parts.received import SPAN, Y_TITLE, Line, Panels, Place
 from report.kinds.conditions.data import ModelConditions
@@ -62,7 +61,7 @@ def _not_measured(place, conditions):
 def chart(
     place: Place,
     lines: list[Line],
-    controls: Iterable[choices.Control | choices.Switch],
+    drawn: str | None,
     *,
     cut: bool,
     noun: str,
@@ -71,14 +70,13 @@ def chart(
 ) -> altair.LayerChart:
     """The chart of one panel.
 
-    controls: at the state shown
+    drawn: where the switch of `received_difference` stands; None: there is none
     cut: whether positions are those of the first condition, so that what others add is left out
     noun: what the last condition adds is, see `received.Panels`
     span: drawn unless it is cut out
     follows: whether layer and head are those of the controls, and not those of the place
     """
-    controls = list(controls)
-    at = received_difference.value(controls) if cut else None
+    at = drawn if cut else None
     mark = "original" if cut else "position"
     back = [] if cut or not span else _span(place.model, lines, span)
     layer, head = ("{layer}", "{head}") if follows else (place.layer, place.head)
@@ -92,7 +90,6 @@ def chart(
             tokens=f"{address}conditions.json",
         ),
         description=f"{Y_TITLE} by position, {place.title}: a line chart",
-        controls=controls,
         params=[
             *marking.marked(mark),
             *([altair.param(name=received_difference.PARAM, value=at)] if at else []),

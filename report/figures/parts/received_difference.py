@@ -3,8 +3,6 @@
 Lines that nearly lie on each other hide what was asked: what an addition changes.
 """
 
-from collections.abc import Iterable
-
 import altair
 
 from report.figures.parts import choices, marking, theme
@@ -21,16 +19,6 @@ def control(wide: bool = False) -> choices.Switch:
     wide: see `choices.Switch`
     """
     return choices.Switch(PARAM, "Drawn as", DRAWN, "difference", look=True, wide=wide, seldom=True)
-
-
-def value(controls: Iterable[choices.Control | choices.Switch]) -> str | None:
-    """Where the switch stands; None if a figure has none."""
-    return next((control.value for control in controls if control.param == PARAM), None)
-
-
-def reduction(controls: Iterable[choices.Control | choices.Switch], state: choices.State) -> str:
-    """The average over current tokens at a state; the switch changes no number."""
-    return choices.values(controls, state)["reduction"]
 
 
 def legend(lines: list[Line], entries: list[dict[str, str]]) -> list[dict[str, str]]:

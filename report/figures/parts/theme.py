@@ -19,8 +19,6 @@ import altair as alt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from report.figures.parts import choices
-
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 TYPE = {"tick": 11, "label": 12, "title": 13, "caption": 14, "text": 17, "lead": 21}
@@ -225,18 +223,16 @@ def frame(
     source: Source,
     *,
     description: str,
-    controls: Iterable[choices.Control | choices.Switch],
     params: Iterable[alt.Parameter] = (),
     **extra: Any,
 ) -> alt.LayerChart | alt.Chart:
     """The chart in the common look, with what the page's script must know about it.
 
-    controls: at the state shown; params: further ones; extra: further entries for the script
+    params: further ones; extra: further entries for the script
     A chart that draws only some of its rows says which as `shows`, so that its table and its CSV
     file have the same rows: {dataset: [[field, "=", ">" or ">=", value or "{control}"]]}.
     """
     report = {
-        "controls": choices.as_json(controls),
         "data": source.as_json,
         "ink": INK,
         **extra,

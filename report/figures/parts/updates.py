@@ -57,7 +57,7 @@ def controls(data: PassageData) -> list[choices.Control]:
 
 def points(data: PassageData, state: choices.State) -> dict[str, np.ndarray]:
     """Columns of the table "points" at the layer of `state`, each [heads x tokens]."""
-    return data.updates(choices.values(controls(data), state)["layer"])["points"]
+    return data.updates(state["layer"])["points"]
 
 
 def rows(data: PassageData, **state: int) -> dict[str, list[dict]]:
@@ -67,7 +67,7 @@ def rows(data: PassageData, **state: int) -> dict[str, list[dict]]:
 
 def records(data: PassageData, table: str, state: choices.State) -> list[dict]:
     """A table of the layer of `state`, "points" or "region", with the texts of the tokens."""
-    tables = data.updates(choices.values(controls(data), state)["layer"])
+    tables = data.updates(state["layer"])
     columns = dict(tables[table])
     for name in ("token", "largest_target"):
         if name in columns:
@@ -75,13 +75,9 @@ def records(data: PassageData, table: str, state: choices.State) -> list[dict]:
     return theme.records(columns)
 
 
-def params(controls: list[choices.Control]) -> list[altair.Parameter]:
-    """The params of a figure of one layer; controls: at the state shown."""
-    (layer,) = controls
-    return [
-        altair.param(name="layer", value=layer.value),
-        *marking.marked("token", "layer", "head"),
-    ]
+def params(state: choices.State) -> list[altair.Parameter]:
+    """The params of a figure of one layer."""
+    return [*choices.params(state), *marking.marked("token", "layer", "head")]
 
 
 def marked(points: altair.Chart, size: float) -> list[altair.Chart]:

@@ -81,9 +81,7 @@ def test_many_layers_have_their_highest_peaks_named_alone(data):
         for layer, value in enumerate(values)
         for head in (0, 1)
     ]
-    spec = theme.frame(
-        chart, theme.Source("", "tables", ["heads"]), description="", controls=[]
-    ).to_dict()
+    spec = theme.frame(chart, theme.Source("", "tables", ["heads"]), description="").to_dict()
     spec["datasets"] = {"heads": rows}
     spec |= {"width": 700, "height": 400}
     names = names_in(still.drawn(spec))

@@ -12,7 +12,8 @@ from report.datasets.write.folder import Folder
 from report.effects.asked import MEAN, Asked
 from report.effects.direct import direct_effects
 from report.errors import ReportError
-from report.figures import direct_and_ablation, effect_by_target, logit_lens, what_a_head_writes
+from report.figures import direct_and_ablation, logit_lens, what_a_head_writes
+from report.figures.build.find import figure_named
 from report.inputs.predictions import Prompt
 from report.kinds.passage.data import PassageData, PassageModels
 from report.kinds.passage.findings import context
@@ -191,7 +192,7 @@ def test_where_the_first_token_alone_predicts_it_looks_at_itself(live):
     data.manifest = data.manifest | {"prediction": facts}
     both = PredictedFindings(data).both
     assert (both.first_share, both.first_effect) == (1, 1)
-    assert "it sees no other" in effect_by_target.seen(data)
+    assert "it sees no other" in figure_named("effect_by_target").seen(data)
 
 
 def test_without_ablations_a_figure_of_these_is_left_out(live):
@@ -216,7 +217,11 @@ def test_figures_that_need_more_are_left_out(folder):
     assert "not measured" in logit_lens.left_out(data)
     assert "not measured" in what_a_head_writes.left_out(data)
     assert direct_and_ablation.controls(data) == []  # one text, replaced by one thing
-    places = direct_and_ablation.chart(data).to_dict()["usermeta"]["report"]["data"]["url"]
+    places = (
+        figure_named("direct_and_ablation")
+        .chart(data)
+        .to_dict()["usermeta"]["report"]["data"]["url"]
+    )
     assert places == "rows/0-mean.json"
 
 
