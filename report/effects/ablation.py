@@ -21,14 +21,11 @@ from report.effects.asked import Asked, of_rows, rows_of
 from report.effects.found import require_one_way
 from report.effects.passing import kept, logits_of
 from report.effects.replacing import Replacement, means
-from report.effects.replay import NUMBERS, entering, last_states, logits_from
+from report.effects.replay import NUMBERS, TOKENS, entering, last_states, logits_from
 from report.models.attention.structure import structure
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
-
-TOKENS = 4096
-"""Of all texts of a batch, at most."""
 
 
 @dataclass(frozen=True)

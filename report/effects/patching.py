@@ -15,7 +15,6 @@ source: Wang et al. 2022, arXiv 2211.00593; Heimersheim and Nanda 2024, arXiv 24
 """
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from report.effects.anatomy import require_whole
 from report.effects.asked import Asked, of_rows, rows_of
 from report.effects.found import require_one_way
 from report.effects.passing import kept, logits_of
-from report.effects.replay import entering, logits_from
+from report.effects.replay import TOKENS, entering, last_states, logits_from
 from report.errors import ReportError
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.modes import evaluating, unchanged
@@ -35,9 +34,6 @@ from report.models.text.vocabulary import words
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
-
-TOKENS = 4096
-"""Of all texts of a batch, at most."""
 
 LEAST = 0.05
 """Logits between the two runs, at least: shares of less are rounding."""
@@ -209,19 +205,13 @@ def _values(pair, run, layer, contexts, first):
     contexts: float [texts, T - first, heads * value_dim]
     """
     model, texts = pair.loaded.model, len(contexts)
-    part = structure(model)[layer]
-    ids = torch.as_tensor(run.token_ids[first:], device=model.device)[None].expand(texts, -1)
     states = run.states[layer][first:].expand(texts, -1, -1)
-    options, left = {"use_cache": False}, []
-    if first:
-        options = {"past_key_values": deepcopy(pair.prefix), "use_cache": True}
-        options["past_key_values"].batch_repeat_interleave(texts)
-    with entering(model, layer, states), evaluating(model), unchanged(model), torch.no_grad():
-        into, out = part.output_projection, structure(model)[-1].module
-        put = into.register_forward_pre_hook(lambda _, args: (contexts, *args[1:]))
-        with put, out.register_forward_hook(lambda _, __, output: left.append(output)):
-            model.base_model(input_ids=ids, **options)
-    output = left[0][0] if isinstance(left[0], tuple) else left[0]
+    into = structure(model)[layer].output_projection
+    with (
+        entering(model, layer, states),  # first: it may run the model
+        into.register_forward_pre_hook(lambda _, args: (contexts, *args[1:])),
+    ):
+        output = last_states(model, run.token_ids[first:], texts, pair.prefix if first else None)
     row = pair.asked.position % len(run.token_ids) - first
     logits = logits_from(model, output[:, row])
     return of_rows(logits, [pair.asked] * texts).cpu().numpy()

@@ -6,10 +6,11 @@ own, so masks, positions, multipliers and caps are what they always are.
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from copy import deepcopy
 from weakref import WeakKeyDictionary
 
 import torch
-from transformers import PreTrainedModel
+from transformers import Cache, PreTrainedModel
 
 from report.models.attention.modes import evaluating, forwards, run_base, unchanged
 from report.models.attention.structure import structure
@@ -17,6 +18,9 @@ from report.models.attention.structure import structure
 _TUPLES = WeakKeyDictionary()
 NUMBERS = 2**25
 """Logits that are computed at once, at most: 128 MB."""
+
+TOKENS = 4096
+"""Of all texts of a batch, at most."""
 
 
 def entering(
@@ -49,17 +53,24 @@ def logits_from(model: PreTrainedModel, states: torch.Tensor) -> torch.Tensor:
     return found[0] if len(found) == 1 else torch.cat(found)  # no copy of many numbers
 
 
-def last_states(model: PreTrainedModel, token_ids: Sequence[int], texts: int) -> torch.Tensor:
+def last_states(
+    model: PreTrainedModel, token_ids: Sequence[int], texts: int, prefix: Cache | None = None
+) -> torch.Tensor:
     """What leaves the last layer, float [texts, T, hidden_size], of a text so many times at once.
 
+    prefix: the model's own cache of the tokens before the text, which is left as it is
     It is run as the model is at this moment, perhaps `entering` a later layer.
     """
+    options = {"use_cache": False}
+    if prefix is not None:
+        options = {"past_key_values": deepcopy(prefix), "use_cache": True}
+        options["past_key_values"].batch_repeat_interleave(texts)
     ids = torch.as_tensor(token_ids, device=model.device)[None].expand(texts, -1)
     left = []
     module = structure(model)[-1].module
     hook = module.register_forward_hook(lambda _, __, output: left.append(output))
     with hook, evaluating(model), unchanged(model), torch.no_grad():
-        model.base_model(input_ids=ids, use_cache=False)
+        model.base_model(input_ids=ids, **options)
     return left[0][0] if isinstance(left[0], tuple) else left[0]
 
 

@@ -8,6 +8,7 @@ is in memory, and nothing of a text but sums is kept after it.
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import torch
@@ -137,7 +138,7 @@ def compare(
 
 
 def _of_text(reference, loaded, token_ids, measures):
-    """`_Counted` of one text."""
+    """`Sums` of one text; those of even attention are left empty."""
     for each in (reference, loaded):
         require_measurable(each, token_ids)
     first = _First(reference, token_ids, measures)
@@ -298,27 +299,6 @@ def _rows(factors):
     return whole
 
 
-@dataclass(frozen=True)
-class _Named:
-    """Something that is summed."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """Sums over the rows of one text, in the form of `report.measurements.rows.Sums`.
-
-    count: int64, total: float64 [name, layer, head]; even_count, even_total: [name, layer, 1], 0
-    """
-
-    measures: list[_Named]
-    count: torch.Tensor
-    total: torch.Tensor
-    even_count: torch.Tensor
-    even_total: torch.Tensor
-
-
 def _counted(first, second, measures):
     """The sums of both recorders, and of what changed from the first to the second."""
     found = {}
@@ -336,8 +316,9 @@ def _counted(first, second, measures):
         found[CHANGE + name][0] = before[0] * same
     found |= {name: second.pairs[name] for name in (DISTANCE, *([COSINE] * complete))}
     both = torch.stack([*found.values()], 1)
-    none = both.new_zeros((*both.shape[1:3], 1))
-    return _Counted([_Named(name) for name in found], both[0].long(), both[1], none.long(), none)
+    sums = Sums([SimpleNamespace(name=name) for name in found], *both.shape[2:], text=None)
+    sums.count, sums.total = both[0].long(), both[1]
+    return sums
 
 
 def _sums(sums: Sums, place: int) -> torch.Tensor:
