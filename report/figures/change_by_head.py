@@ -81,7 +81,6 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
         strokeWidth=0.8,
         aria=False,
     )
-    here = "datum.layer === marked_layer && datum.head === marked_head"
     own = {"x": altair.X("x:Q"), "y": altair.Y("change:Q")}
     return theme.frame(
         layered(
@@ -94,7 +93,7 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
             errors.encode(x=altair.X("x:Q"), y=altair.Y("low:Q"), y2="high:Q", color=colour),
             points.encode(x=x, y=y, color=colour, tooltip=told),
             *_names(table),
-            marking.ring(table, here, 170, 1.8).encode(**own),
+            marking.ring(table, marking.HEAD, 170, 1.8).encode(**own),
             head_points.x_title(
                 choices.chosen(PARAM, {name: words.axis for name, words in data.words.items()})
             ),

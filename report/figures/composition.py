@@ -88,7 +88,6 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
     once, chance = altair.Chart(altair.InlineData([{}])), theme.at(y=data.composition.baseline)
     rule = once.mark_rule(strokeDash=[4, 3], strokeWidth=1.4, aria=False)
     words = {"align": "right", "baseline": "bottom", "dy": -4, "fontSize": theme.TICK}
-    here = "datum.layer === marked_layer && datum.head === marked_head"
     names = {name: f"composition score for {what}" for name, what in BY.items()}
     tooltip = [
         altair.Tooltip("named:N", title="title"),
@@ -103,7 +102,9 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
                 mark.encode(**theme.place(x="width"), **chance)
                 for mark in theme.halo(once.mark_text, text="chance", **words)
             ),
-            marking.ring(heads, here, 130, 1.8).encode(x=altair.X("x:Q"), y=altair.Y("score:Q")),
+            marking.ring(heads, marking.HEAD, 130, 1.8).encode(
+                x=altair.X("x:Q"), y=altair.Y("score:Q")
+            ),
             theme.y_title(choices.chosen("by", names)),
         ),
         theme.Source(ROWS, "tables", ["rows"], tokens=None),

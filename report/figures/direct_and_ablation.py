@@ -110,14 +110,13 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
         )
         .encode(**axes, tooltip=[altair.Tooltip("told:N", title="title")])
     )
-    here = "datum.layer === marked_layer && datum.head === marked_head"
     return theme.frame(
         layered(
             *_zeros(),
             *(_diagonal(table) if _one_unit(data) else []),
             points,
             *_names(table, axes),
-            marking.ring(table, here, 150, 1.8).encode(**axes),
+            marking.ring(table, marking.HEAD, 150, 1.8).encode(**axes),
         ),
         theme.Source(_address(data), "tables", ["heads"], tokens=None),
         description=f"{title(data)}: a scatter plot, a point a head",

@@ -101,14 +101,13 @@ def _map(data):
     heads = heads.transform_calculate(told=f"'L' + datum.layer + 'H' + datum.head + {adds}")
     others = others.transform_calculate(told=f"datum.part + ' of layer ' + datum.layer + {adds}")
     told = [altair.Tooltip("told:N", title="title")]
-    here = "datum.layer === marked_layer && datum.head === marked_head"
     late = f"datum.layer > {0.75 * data.layers}"
     return layered(
         signed_map.ground(heads, cells, told),
         signed_map.ground(others, cells, told),
         signed_map.marks(heads, cells, signed_map.legend()),
         signed_map.marks(others, cells, signed_map.legend()),
-        signed_map.marked(heads, cells, here),
+        signed_map.marked(heads, cells, marking.HEAD),
         *signed_map.names(heads, cells, late),
     )
 

@@ -189,11 +189,10 @@ def _map(data, state):
     )
     cell = measured.mark_rect(aria=False).encode(x=x, y=y, color=colour)
     chosen = "datum.layer === layer && datum.head === head"
-    pointed = "datum.layer === marked_layer && datum.head === marked_head"
     return theme.frame(
         layered(
             cell,
-            *_outline(table, x, y, pointed, [3, 2]),
+            *_outline(table, x, y, marking.HEAD, [3, 2]),
             *_outline(table, x, y, chosen, [1, 0]),
             _legend_title(data),
         ),

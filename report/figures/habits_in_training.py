@@ -85,9 +85,7 @@ def _lines(table):
     """Lines of all heads, of their mean and of the heads that stand out, and points to point at."""
     heads = table.transform_filter(HEADS)
     mean = table.transform_filter(MEAN)
-    marked = heads.transform_filter(
-        marking.either("datum.layer === marked_layer && datum.head === marked_head")
-    )
+    marked = heads.transform_filter(marking.either(marking.HEAD))
     ink = altair.ExprRef("ink")
     mass, pale = theme.themed(*theme.MASS.values()), altair.ExprRef("dark ? 0.75 : 0.55")
     colours = {habit: theme.themed(*both) for habit, both in over_models.COLOURS.items()}

@@ -138,7 +138,7 @@ def _values(table, heads):
 
 def _frame(table):
     """A frame around the cell of the head that the reader marks."""
-    here = marking.either("datum.layer === marked_layer && datum.head === marked_head")
+    here = marking.either(marking.HEAD)
     return table.transform_filter(here).mark_rect(
         filled=False, stroke=altair.ExprRef("ink"), strokeWidth=2.4, aria=False
     )

@@ -85,8 +85,7 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
         strokeWidth=0.8,
         aria=False,
     ).encode(x=x, y=y, color=head_points.colour(data), tooltip=tooltip)
-    here = "datum.layer === marked_layer && datum.head === marked_head"
-    marked = heads.transform_filter(marking.either(here))
+    marked = heads.transform_filter(marking.either(marking.HEAD))
     to_control = marked.transform_filter("isValid(datum.cx) && isValid(datum.cy)")
     tail = to_control.mark_rule(strokeDash=[3, 2], strokeWidth=1.4, aria=False)
     end = to_control.mark_point(shape="cross", size=50, strokeWidth=2, aria=False)
@@ -97,7 +96,9 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
             tail.encode(x=altair.X("x:Q"), y=altair.Y("y:Q"), x2="cx:Q", y2="cy:Q"),
             end.encode(**ends, color=altair.value(altair.ExprRef("ink"))),
             *_names(heads),
-            marking.ring(heads, here, 170, 1.8).encode(x=altair.X("x:Q"), y=altair.Y("y:Q")),
+            marking.ring(heads, marking.HEAD, 170, 1.8).encode(
+                x=altair.X("x:Q"), y=altair.Y("y:Q")
+            ),
             theme.y_title(choices.chosen("up", _axes(data))),
             head_points.x_title(choices.chosen("across", _axes(data))),
         ),

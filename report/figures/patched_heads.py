@@ -103,12 +103,11 @@ def chart(data: PairData, panel: int = 0, **state: str) -> altair.LayerChart:
         )
     columns = len(WHOLE) if panel else len(data.changed)
     cells = Cells(_whole_axis() if panel else _token_axis(data), _rows(data), columns, HEADS)
-    here = "datum.layer === marked_layer && datum.head === marked_head"
     return theme.frame(
         layered(
             signed_map.ground(table, cells, [altair.Tooltip("told:N", title="title")]),
             signed_map.marks(table, cells, _legend(panel)),
-            signed_map.marked(table, cells, here),
+            signed_map.marked(table, cells, marking.HEAD),
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: {panels(data)[panel]}",

@@ -137,7 +137,6 @@ def _lines(edges):
 
 def _nodes(nodes):
     place = {"x": _x("x"), "y": _y("y")}
-    here = "datum.layer === marked_layer && datum.head === marked_head"
     back = nodes.mark_point(
         shape="square",
         size=altair.ExprRef("datum.kind === 'head' ? 1500 : 900"),
@@ -149,7 +148,7 @@ def _nodes(nodes):
     return [
         back.encode(**place, tooltip=[altair.Tooltip("told:N", title="title")]),
         *(text.encode(**place, text=altair.Text("name:N")) for text in texts),
-        marking.ring(nodes, here, 1300).encode(**place),
+        marking.ring(nodes, marking.HEAD, 1300).encode(**place),
     ]
 
 

@@ -127,9 +127,7 @@ def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
             line.encode(x=x, y=y, color=colour, strokeDash=dash),
             point.encode(x=x, y=y, color=colour, shape=shape),
             around.encode(x=x, y=y, tooltip=tooltip),
-            marking.ring(
-                layers, "datum.layer === marked_layer && datum.head === marked_head", 130
-            ).encode(x=x, y=y),
+            marking.ring(layers, marking.HEAD, 130).encode(x=x, y=y),
         ),
         theme.Source("class_shares.json", "tables", ["heads"]),
         description=f"{panels(data)[panel]}: what they get, by layer, in each way of writing",

@@ -86,12 +86,11 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     colour = altair.Color("kind:N", legend=None).scale(
         domain=["up", "down"], range=[theme.themed(*look[1:]) for look in SIGNS.values()]
     )
-    here = "datum.layer === marked_layer && datum.head === marked_head"
-    frame = bars.transform_filter(marking.either(here)).mark_bar(
+    frame = bars.transform_filter(marking.either(marking.HEAD)).mark_bar(
         fill=None,
         stroke=altair.ExprRef("ink"),
-        strokeWidth=altair.ExprRef(f"{marking.pinned(here)} ? 2.8 : 1.6"),
-        strokeDash=altair.ExprRef(f"{marking.pinned(here)} ? [1, 0] : [3, 2]"),
+        strokeWidth=altair.ExprRef(f"{marking.pinned(marking.HEAD)} ? 2.8 : 1.6"),
+        strokeDash=altair.ExprRef(f"{marking.pinned(marking.HEAD)} ? [1, 0] : [3, 2]"),
         aria=False,
     )
     return theme.frame(

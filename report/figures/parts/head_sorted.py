@@ -91,12 +91,11 @@ def layers(
         domain=[0, most], **theme.ramp(theme.SCORE_RAMP)
     )
     cell = shown.mark_rect(aria=False).encode(**edges, color=colour, tooltip=tooltip)
-    here = "datum.layer === marked_layer && datum.head === marked_head"
-    around = shown.transform_filter(marking.either(here)).mark_rect(
+    around = shown.transform_filter(marking.either(marking.HEAD)).mark_rect(
         fill=None,
         stroke=altair.ExprRef("ink"),
         strokeWidth=2.4,
-        strokeDash=altair.ExprRef(f"{marking.pinned(here)} ? [1, 0] : [3, 2]"),
+        strokeDash=altair.ExprRef(f"{marking.pinned(marking.HEAD)} ? [1, 0] : [3, 2]"),
         aria=False,
     )
     return layered(cell, around.encode(**edges), *_extremes(data, shown, value, number))

@@ -10,6 +10,9 @@ from report.figures.parts import theme
 MARKS = {"marked": [3, 2], "pinned": [1, 0]}
 """How a reader marks, by pointing or by pinning -> dash of the line that is drawn."""
 
+HEAD = "datum.layer === marked_layer && datum.head === marked_head"
+"""Whether a row is of the head that is pointed at."""
+
 
 def marked(*names: str) -> list[alt.Parameter]:
     """The params by which the page marks a token or a head in all figures; -1 marks none."""

@@ -192,10 +192,9 @@ def layer_axis(data: choices.Heads, field: str = "layer", around: float = 0.25) 
 
 def marked_head(heads: altair.Chart, x: altair.X, y: altair.Y) -> tuple[altair.Chart, altair.Chart]:
     """Layers that ring and name the head that the reader has marked in any figure."""
-    here = "datum.layer === marked_layer && datum.head === marked_head"
-    ring = marking.ring(heads, here, 190, 1.8)
+    ring = marking.ring(heads, marking.HEAD, 190, 1.8)
     name = (
-        heads.transform_filter(marking.either(here))
+        heads.transform_filter(marking.either(marking.HEAD))
         .transform_calculate(named=NAME, edge="datum.layer > 0.7 * domain('x')[1]")
         .mark_text(
             dx=altair.ExprRef("datum.edge ? -13 : 13"),
