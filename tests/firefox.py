@@ -4,7 +4,6 @@ Only what the core tests do: open a page, ask it, press keys, move and click, lo
 https://w3c.github.io/webdriver-bidi/ says what the commands are.
 """
 
-import base64
 import itertools
 import json
 import re
@@ -165,8 +164,3 @@ class Firefox:
 
     def _perform(self, source):
         self.send("input.performActions", context=self.context, actions=[source])
-
-    def screenshot(self):
-        """A picture of the window: PNG as bytes."""
-        answer = self.send("browsingContext.captureScreenshot", context=self.context)
-        return base64.b64decode(answer["data"])

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from report.datasets import store
 from report.datasets.formats import composition, head_statistics
 from report.datasets.formats import portraits as form
 from report.datasets.write.folder import Folder
@@ -58,19 +57,8 @@ def study(folder, without=(), examples=True):
 
 
 def _close(files, path, kind, about):
-    """Write the manifest of datasets."""
-    manifest = hand_made.manifest(hand_made.KINDS["alibi_bias"])
-    kept = ("schema", "command", "seed", "date", "self_check", "versions")
     model = {"name": "hand", "num_attention_heads": HEADS, "layers_measured": LAYERS}
-    manifest = {key: manifest[key] for key in kept} | {
-        "kind": kind,
-        "key": path.name,
-        "model": manifest["model"] | model,
-        "determined_by": {},
-        "files": files.files,
-        **about,
-    }
-    store.write(path / "manifest.json", store.sealed(manifest))
+    hand_made.close(path, kind, model, files.files, **about)
 
 
 COMPOSED = (INDUCTION, PREVIOUS, 0.6)

@@ -2,7 +2,6 @@
 real one has."""
 
 from report import families
-from report.datasets import store
 from report.datasets.write.folder import Folder
 from report.kinds.difference.data import opened
 from report.kinds.difference.measure import Measured, write
@@ -27,26 +26,20 @@ def written(path, name, seed):
     files = Folder(path)
     halves = compare(reference, model, TEXTS, [*shipped().values()])
     write(files, Measured(halves), lambda *_: None)
-    manifest = hand_made.manifest(hand_made.KINDS["alibi_bias"])
-    kept = ("schema", "command", "seed", "date", "self_check", "versions")
     shape = {
         "num_hidden_layers": halves[0].layers,
         "layers_measured": halves[0].layers,
         "num_attention_heads": halves[0].heads,
     }
-    about = manifest["model"] | shape
-    manifest = {key: manifest[key] for key in kept} | {
-        "kind": "difference",
-        "key": path.name,
-        "model": about | {"name": name},
+    about = {
         "corpus": {"texts": 4, "tokens": sum(map(len, TEXTS)), "left_out": 0},
         "difference": {
-            "reference": about | {"name": "first"},
+            "reference": hand_made.manifest(hand_made.KINDS["alibi_bias"])["model"]
+            | shape
+            | {"name": "first"},
             "halves": [2, 2],
             "losses": {"reference": 5.0, "model": 5.5},
         },
-        "determined_by": {},
-        "files": files.files,
     }
-    store.write(path / "manifest.json", store.sealed(manifest))
+    hand_made.close(path, "difference", shape | {"name": name}, files.files, **about)
     return path

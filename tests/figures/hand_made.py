@@ -117,6 +117,22 @@ def several(folder, kinds=("alibi_bias", "window"), labels=("step100", "step2000
     return PassageModels(models, list(labels))
 
 
+def close(path, kind, model, files, of="alibi_bias", **about):
+    """Write the manifest of datasets of another kind of article; model: what it says of the model
+    besides; of: the kind of model."""
+    made = manifest((KINDS | OF_WORDS)[of])
+    kept = ("schema", "command", "seed", "date", "self_check", "versions")
+    made = {key: made[key] for key in kept} | {
+        "kind": kind,
+        "key": path.name,
+        "model": made["model"] | model,
+        "determined_by": {},
+        "files": files,
+        **about,
+    }
+    store.write(path / "manifest.json", store.sealed(made))
+
+
 def encoded_passage(kind):
     pieces = [{"id": i, "text": TEXTS[i % len(TEXTS)]} for i in range(LENGTH)]
     if "front" in kind.special:

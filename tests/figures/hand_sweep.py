@@ -73,17 +73,12 @@ def write(folder, number, name, step, heads, at, recipe, kind, of):
         statistics(at, heads), repetition(at, heads, kind.learns), shipped().values()
     )
     store.write(path / sweep.FILE, habits)
-    manifest = hand_made.manifest((hand_made.KINDS | hand_made.OF_WORDS)[of])
     model = {"name": name, "num_attention_heads": heads, "training_step": step}
     model |= {"source": "folder", "vocabulary": 3000}
-    kept = ("schema", "command", "seed", "date", "self_check")
     losses = {"texts": (8 - at, None), "first": (8.1, 0.02), "second": (LOSS_AGAIN[at], 0.1)}
     losses |= {"unrepeated": (9.5 if at == 3 else 8.2, 0.03)}
     losses = {of: {"mean": mean, "error": error} for of, (mean, error) in losses.items()}
-    manifest = {key: manifest[key] for key in kept} | {
-        "kind": "sweep",
-        "key": f"{number:012x}",
-        "model": manifest["model"] | model,
+    about = {
         "corpus": {"texts": 2, "tokens": 48, "left_out": 0},
         "sweep": {
             "sequences": SEQUENCES,
@@ -91,11 +86,9 @@ def write(folder, number, name, step, heads, at, recipe, kind, of):
             "losses": losses if kind.predicts else dict.fromkeys(losses),
             "recipe": recipe,
         },
-        "determined_by": {},
         "versions": {"torch": "2", "transformers": "5"},
-        "files": {},
     }
-    store.write(path / "manifest.json", store.sealed(manifest))
+    hand_made.close(path, "sweep", model, {}, of, **about)
     return path
 
 
