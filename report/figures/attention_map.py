@@ -3,7 +3,6 @@
 import altair
 import numpy as np
 
-from report.datasets.formats.attention import DecodedAttention
 from report.figures.parts import map, score_terms, theme
 from report.figures.parts.figure import Rows
 from report.kinds.passage.data import PassageData
@@ -37,20 +36,7 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
 def rows(data: PassageData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
     layer, head, shade = state.values()
     attention = data.attention(layer, head)
-    return map.rows(attention, markers(attention), dark, shade)
-
-
-def markers(attention: DecodedAttention) -> Rows:
-    """The marked cells: rows with current_token, target_token and kind."""
-    return [
-        {
-            "current_token": current,
-            "target_token": int(target),
-            "kind": score_terms.kind(current, int(target)),
-        }
-        for current, count in enumerate(attention.marker_count)
-        for target in attention.largest_targets[current, :count]
-    ]
+    return map.rows(attention, map.markers(attention), dark, shade)
 
 
 def alt(data: PassageData, **state: int) -> str:

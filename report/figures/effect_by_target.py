@@ -164,26 +164,11 @@ def _column():
 
 
 def _legend(panel):
-    colour = altair.Color("shade:Q").scale(
-        domain=[altair.ExprRef("shade_low"), altair.ExprRef("shade_high")],
-        **theme.ramp(EFFECT_RAMP if panel else theme.SCORE_RAMP),
-        clamp=True,
-    )
     labels = {"format": "+.2~f", "tickCount": 3}
     if not panel:
         labels = {"values": shading.PROBABILITIES, "labelExpr": "format(exp(datum.value), '~%')"}
-    legend = altair.Legend(
-        **cells.legend_place(True, 0),
-        direction="horizontal",
-        title=" ",
-        gradientLength=altair.ExprRef("legend_width"),
-        gradientThickness=10,
-        gradientOpacity=1,
-        labelOverlap="greedy",
-        **labels,
-    )
-    nothing = altair.Chart(altair.NamedData("no_shade"))  # an empty layer, for its legend
-    return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
+    ramp = EFFECT_RAMP if panel else theme.SCORE_RAMP
+    return cells.shades(ramp, **cells.legend_place(True, 0), title=" ", **labels)
 
 
 def _shown(data, at):

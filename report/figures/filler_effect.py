@@ -174,16 +174,7 @@ def _map(data, state):
         value="measure === 'taken' ? datum.taken : datum.total_variation"
     ).transform_filter("isValid(datum.value)")
     x, y = _axes(model)
-    legend = altair.Legend(
-        title=None,
-        orient="top",
-        gradientLength=altair.ExprRef(GRADIENT),
-        gradientThickness=10,
-        gradientOpacity=1,
-        tickCount=4,
-        format=".2~f",
-        offset=theme.ABOVE,
-    )
+    legend = theme.gradient(gradientLength=altair.ExprRef(GRADIENT), tickCount=4, format=".2~f")
     colour = altair.Color("value:Q", legend=legend).scale(
         domainMin=0, nice=True, **theme.ramp(HEAT_RAMP)
     )

@@ -99,16 +99,7 @@ def _axes():
 
 
 def _cells(table):
-    legend = altair.Legend(
-        title=None,
-        orient="top",
-        gradientLength=160,
-        gradientThickness=10,
-        gradientOpacity=1,
-        tickCount=3,
-        format=".0%",
-        offset=theme.ABOVE,
-    )
+    legend = theme.gradient(tickCount=3, format=".0%")
     colour = altair.Color("value:Q", legend=legend).scale(
         domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
     )

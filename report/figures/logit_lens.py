@@ -109,7 +109,8 @@ def _guesses(data):
         labelOverlap="greedy",
         **WORD_LEFT,
     )
-    colour = altair.Color("probability:Q", legend=_legend()).scale(
+    legend = theme.gradient(title="probability", tickCount=3, format=".0%")
+    colour = altair.Color("probability:Q", legend=legend).scale(
         domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
     )
     guess = "datum.guess_said + ' is the first guess, with ' + format(datum.probability, '.1%')"
@@ -157,19 +158,6 @@ def _framed():
     """What a frame in the map says, above it."""
     style = {"align": "right", "baseline": "bottom", "aria": False}
     return theme.written("'framed: the right next token'", "width", -64, **style)
-
-
-def _legend():
-    return altair.Legend(
-        title="probability",
-        orient="top",
-        gradientLength=160,
-        gradientThickness=10,
-        gradientOpacity=1,
-        tickCount=3,
-        format=".0%",
-        offset=theme.ABOVE,
-    )
 
 
 def _rise(data):

@@ -5,7 +5,6 @@ import itertools
 import altair
 import numpy as np
 
-from report.datasets.formats.attention import DecodedAttention
 from report.figures.parts import (
     map,
     map_part,
@@ -114,19 +113,8 @@ def _runs(tokens: list[Token]) -> Rows:
 def rows(data: TableData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
     layer, head, shade = state.values()
     attention = data.attention(layer, head)
-    return map.rows(attention, _markers(data, attention), dark, shade, _kinds(data))
-
-
-def _markers(data: TableData, attention: DecodedAttention) -> Rows:
-    return [
-        {
-            "current_token": current,
-            "target_token": int(target),
-            "kind": _class(data, current, target),
-        }
-        for current, count in enumerate(attention.marker_count)
-        for target in attention.largest_targets[current, :count]
-    ]
+    markers = map.markers(attention, lambda *cell: _class(data, *cell))
+    return map.rows(attention, markers, dark, shade, _kinds(data))
 
 
 def alt(data: TableData, **state: int) -> str:

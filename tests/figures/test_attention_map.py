@@ -10,14 +10,14 @@ from report.datasets.formats.visible import Visible
 from report.figures import attention_map
 from report.figures.build import still
 from report.figures.build.find import figure_named
-from report.figures.parts import choices, shading, token_names
+from report.figures.parts import choices, map, shading, token_names
 from report.kinds.passage.data import PassageData
 
 
 @pytest.mark.parametrize("head", range(4))
 def test_markers_hold_half_of_each_row_and_no_fewer_would(data, head):
     attention = data.attention(1, head)
-    marked = attention_map.markers(attention)
+    marked = map.markers(attention)
     for current, row in enumerate(attention.probability):
         targets = [m["target_token"] for m in marked if m["current_token"] == current]
         parts = sorted(row[targets])
@@ -27,7 +27,7 @@ def test_markers_hold_half_of_each_row_and_no_fewer_would(data, head):
 
 
 def test_markers_say_what_their_target_is(data):
-    for mark in attention_map.markers(data.attention(0, 1)):
+    for mark in map.markers(data.attention(0, 1)):
         if mark["target_token"] == mark["current_token"]:
             assert mark["kind"] == "the token itself"  # also for token 0
         elif mark["target_token"] == 0:

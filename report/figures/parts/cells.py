@@ -58,6 +58,25 @@ def picture() -> altair.Chart:
     ).encode(url=altair.Url("image:N"), **theme.place(x=0, y=0))  # fmt: skip
 
 
+def shades(ramp: dict[str, list[str]], **more: Any) -> altair.Chart:
+    """The legend of a map's shades, of an empty layer; more: its place, its title, its labels."""
+    colour = altair.Color("shade:Q").scale(
+        domain=[altair.ExprRef("shade_low"), altair.ExprRef("shade_high")],
+        **theme.ramp(ramp),
+        clamp=True,
+    )
+    legend = altair.Legend(
+        direction="horizontal",
+        gradientLength=altair.ExprRef("legend_width"),
+        gradientThickness=10,
+        gradientOpacity=1,
+        labelOverlap="greedy",
+        **more,
+    )
+    nothing = altair.Chart(altair.NamedData("no_shade"))
+    return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
+
+
 def legend_place(causal: bool, top: int, *, part: bool = False) -> dict[str, Any]:
     """A legend's place: at the right, `top` pixels down, in the triangle of later tokens.
 

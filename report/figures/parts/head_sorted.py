@@ -76,16 +76,11 @@ def layers(
         "y": _heads(data),
         "y2": "bottom:Q",
     }
-    legend = altair.Legend(
-        title=None,
-        orient="top",
+    legend = theme.gradient(
         direction="horizontal",
         gradientLength=altair.ExprRef("clamp(width * 0.4, 100, 160)"),
-        gradientThickness=10,
-        gradientOpacity=1,
         tickCount=3,
         format=".0%" if "%" in number else ".2~f",
-        offset=theme.ABOVE,
     )
     colour = altair.Color(f"{value}:Q", legend=legend).scale(
         domain=[0, most], **theme.ramp(theme.SCORE_RAMP)

@@ -1,7 +1,7 @@
 """What attention maps share: the picture of one head's scores, its legend, guides and cursor, and
 what is said of it: how to read one, and what a reader can do with it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import altair
 
@@ -13,11 +13,13 @@ from report.figures.parts import (
     map_part,
     marking,
     raster,
+    score_terms,
     shading,
     theme,
     token_names,
 )
 from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData, Token
 
@@ -77,26 +79,15 @@ def params(
 
 
 def _shade_legend(causal):
-    colour = altair.Color("shade:Q").scale(
-        domain=[altair.ExprRef("shade_low"), altair.ExprRef("shade_high")],
-        **theme.ramp(theme.SCORE_RAMP),
-        clamp=True,
-    )
-    legend = altair.Legend(
+    return cells.shades(
+        theme.SCORE_RAMP,
         **cells.legend_place(causal, 0, part=True),
-        direction="horizontal",
         title=" " if causal else "shade",  # where there is room, the title follows the switch
         values=altair.ExprRef(f"shade == 'probability' ? {shading.PROBABILITIES} : null"),
         labelExpr="shade == 'probability' ? format(exp(datum.value), '~%') : "
         "format(datum.value, '.1f')",
-        gradientLength=altair.ExprRef("legend_width"),
-        gradientThickness=10,
-        gradientOpacity=1,
         tickCount=3,
-        labelOverlap="greedy",
     )
-    nothing = altair.Chart(altair.NamedData("no_shade"))  # an empty layer, for its legend
-    return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
 
 
 def _shade_title():
@@ -114,6 +105,20 @@ def _edge():
     )
     x, y = altair.X("column:Q"), altair.Y("row:Q")
     return line.encode(x=x, y=y, order=altair.Order("order:Q"))
+
+
+def markers(
+    attention: DecodedAttention, kind: Callable[[int, int], str] = score_terms.kind
+) -> Rows:
+    """The marked cells: rows with current_token, target_token and kind.
+
+    kind: what a target is to a current token
+    """
+    return [
+        {"current_token": current, "target_token": target, "kind": kind(current, target)}
+        for current, count in enumerate(attention.marker_count)
+        for target in attention.largest_targets[current, :count].tolist()
+    ]
 
 
 def rows(

@@ -168,16 +168,12 @@ def layer_legend(data: choices.Heads) -> altair.Legend | None:
     if data.layers == 1:
         return None
     last = data.layers - 1
-    return altair.Legend(
+    return theme.gradient(
         title="layer",
-        orient="top",
         titleOrient="left",
         gradientLength=140,
-        gradientThickness=10,
-        gradientOpacity=1,
         values=[0, last // 2, last] if last > 1 else [0, last],
         format="d",
-        offset=theme.ABOVE,
     )
 
 

@@ -190,6 +190,12 @@ def halo(mark: Callable[..., alt.Chart], **style: Any) -> list[alt.Chart]:
     return [mark(**style, **ground, aria=False), mark(**style, **colour, aria=False)]
 
 
+def gradient(**more: Any) -> alt.Legend:
+    """The legend of a ramp, above the chart; more: its title, the format of its numbers, …"""
+    look = {"title": None, "orient": "top", "gradientLength": 160, "gradientThickness": 10}
+    return alt.Legend(**look | {"gradientOpacity": 1, "offset": ABOVE} | more)
+
+
 def only(condition: str) -> alt.ExprRef:
     """Opacity that shows a mark while an expression is true."""
     return alt.ExprRef(f"{condition} ? 1 : 0")
