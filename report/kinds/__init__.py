@@ -59,7 +59,7 @@ def questions() -> dict[str, Question]:
     paths = [path for folder in folders_of_kinds() for path in folder.glob("*/question.py")]
     names = {path.parent.name for path in paths}
     each = {name: import_module(f"report.kinds.{name}.question").QUESTION for name in names}
-    return dict(sorted(each.items(), key=lambda item: item[1].place))
+    return dict(sorted(each.items(), key=lambda item: (item[1].place, item[0])))
 
 
 def owner(name: str) -> str:

@@ -394,3 +394,9 @@ def test_an_added_kind_that_front_matter_states_is_the_kind(monkeypatch):
     assert kind_of_article({"kind": "turned"}) == "turned"
     assert kind_of_article({"kind": "turned", "table": "seattle-weather"}) == "turned"
     assert kind_of_article({"kind": ["turned"], "sweep": True}) == "sweep"
+
+
+def test_no_two_kinds_have_one_place():
+    """Lists of kinds would have them in another order each time."""
+    places = [each.place for each in QUESTIONS.values()]
+    assert places == sorted({*places})

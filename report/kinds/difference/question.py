@@ -43,7 +43,7 @@ def _require(front):
 
 
 QUESTION = Question(
-    place=6,
+    place=7,
     called="two models",
     keys=Keys,
     blamed="difference",
