@@ -260,6 +260,11 @@ HEADS = ("attention-4", "keys-1")
             | {"prediction-1", "prediction-head-1", "prediction-lens-1"},
         ),
         (
+            "regions",  # heads are replaced as in a prediction
+            {"manifest-1", "passage-1", "table-1"}
+            | {"prediction-1", "prediction-head-1", "prediction-lens-1"},
+        ),
+        (
             "generated",  # some functions are those of a prediction
             {"manifest-1", "passage-1", "table-1", "effect-rows-1"}
             | {"prediction-1", "prediction-head-1", "prediction-lens-1"},

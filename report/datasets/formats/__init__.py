@@ -19,6 +19,7 @@ answers.py          answers to questions under conditions
 composition.py      how much every head reads of every head below
 sweep.py            the habits of all heads of a model
 portraits.py        what each head looks at in many texts
+regions.py          attention between the regions of a text, and what ablations do
 changes.py          every measure of a head in one model, and its change in another
 columnar.py         tables of columns, which most of these are
 """

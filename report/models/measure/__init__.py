@@ -5,6 +5,7 @@
     conditions.py  prompts under conditions: attention received, and what fillers change
     answers.py     how probable right answers are, and what they give to a filler
     table.py       a table, by classes of tokens
+    regions.py     a text by its regions
     difference.py  two models over the same texts, head by head
     repetition.py  a sweep: random tokens said twice; loss.py, how well they are predicted
 

@@ -56,8 +56,8 @@ def beginnings(text: str, by: str | None = None, pattern: str | None = None) -> 
         match of no characters only cuts
     raises: ReportError for a pattern that cannot be read, takes long, or matches nowhere
     """
-    found = SPLIT[by](text) if pattern is None else _edges(text, pattern)
-    seen = {_skip(text, place) for place in found}
+    places = SPLIT[by](text) if pattern is None else _edges(text, pattern)
+    seen = {_skip(text, place) for place in places}
     return [0, *sorted(seen - {_skip(text, 0), len(text)})]
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ def pieces(text, by=None, pattern=None):
 @pytest.mark.parametrize(
     ("by", "cut"),
     [
-        ("sentences", "It cost 3.50 pounds. |“Why?” she said. |“Because.”  |He left…\n|\u00bfY t\u00fa? |Si!"),
+        ("sentences", "It cost 3.50 pounds. |“Why?” she said. |“Because.”  |He left…\n|¿Y tú? |Sí"),
         ("sentences", "灯亮了。|谁点的？|「不知道！」|没人说"),
         ("sentences", "من أشعل المصباح؟ |لا أحد. |نعم"),
         ("sentences", "दीपक किसने जलाया। |पता नहीं॥ |ठीक"),
@@ -90,7 +91,7 @@ def test_whatever_the_text_regions_are_a_partition(text, by, widths):
         spans.append((start, min(start + width, len(text))))
         start = min(start + width, len(text))
     numbers = regions(text, begin, spans, [0] * len(spans))
-    steps = [b - a for a, b in zip(numbers, numbers[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(numbers)]
     assert numbers[0] == 0
     assert set(steps) <= {0, 1}
     singles = [(place, place + 1) for place in range(len(text))]

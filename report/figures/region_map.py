@@ -1,0 +1,109 @@
+"""What each region of a text gives to each earlier one, in one head."""
+
+import altair
+import numpy as np
+
+from report.datasets.formats.regions import MAP
+from report.figures.parts import choices, region_names, theme
+from report.figures.parts.figure import Rows
+from report.figures.parts.heads import head_label
+from report.figures.parts.layers import layered
+from report.kinds.regions.data import RegionsData
+from report.text import percent
+
+ASPECT, PHONE_ASPECT = 1.0, 0.82
+
+
+def title(data: RegionsData) -> str:
+    return "What looks at what: layer {layer}, head {head}"
+
+
+def caption(data: RegionsData) -> str:
+    return (
+        f"A cell is what one of the {data.what} (row) gives to another (column).\nIt is the "
+        "probability on all tokens of the one, the mean over the tokens of the other. A row sums "
+        "to 1, or to what a sink of the head leaves. Much goes to the first one in most heads, "
+        "since it has the first token of the text; shades are by the square root, so that small "
+        "shares are seen beside it."
+    )
+
+
+def use(data: RegionsData) -> str:
+    return (
+        "Point at a cell, or use the arrow keys, to read both texts and the share. The sliders, or "
+        "a click on a head in another figure, lead to another head."
+    )
+
+
+controls = region_names.controls
+
+
+def chart(data: RegionsData, **state: int) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    table = altair.Chart(altair.NamedData("map")).transform_calculate(
+        query_text=region_names.texts(data, "query"), key_text=region_names.texts(data, "key")
+    )
+    legend = altair.Legend(
+        title="probability",
+        orient="none",
+        legendX=altair.ExprRef("width - max(134, width * 0.3)"),
+        legendY=8,
+        direction="horizontal",
+        gradientLength=altair.ExprRef("max(110, width * 0.25)"),
+        gradientThickness=10,
+        gradientOpacity=1,
+        values=[0.01, 0.1, 0.5, 1],
+        labelExpr="format(datum.value, '~%')",
+    )
+    colour = altair.Color("share:Q", legend=legend).scale(
+        type="sqrt", domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
+    )
+    place = {
+        "x": region_names.across(data, "key", "is looked at (its place, from 0)"),
+        "y": region_names.down(data, "query", "looks"),
+    }
+    tooltip = [
+        altair.Tooltip("share:Q", title="probability", format=".2%"),
+        altair.Tooltip("query_text:N", title="of"),
+        altair.Tooltip("key_text:N", title="on"),
+    ]
+    cells = table.mark_rect(aria=False).encode(**place, color=colour, tooltip=tooltip)
+    return theme.frame(
+        layered(cells),
+        theme.Source(MAP, "tables", ["map"], tokens=None),
+        description=f"{title(data)}: a map of {data.what}",
+        controls=at,
+        walk=["key", "query"],
+    )
+
+
+def rows(data: RegionsData, **state: int) -> dict[str, Rows]:
+    at = choices.values(controls(data), state)
+    shares = data.between(at["layer"], at["head"])
+    whole = np.triu(shares, 1).any()
+    query, key = np.indices(shares.shape) if whole else np.tril_indices(len(shares))
+    return {
+        "map": [
+            {"query": int(a), "key": int(b), "share": round(float(shares[a, b]), 4)}
+            for a, b in zip(np.ravel(query), np.ravel(key), strict=True)
+        ]
+    }
+
+
+def seen(data: RegionsData, **state: int) -> str:
+    """What the head gives to the first region, and to which other one it gives most."""
+    at = choices.values(controls(data), state)
+    shares = data.between(at["layer"], at["head"])
+    name = head_label(at["layer"], at["head"])
+    first = float(shares[1:, 0].mean())
+    between = np.tril(shares, -1)[:, 1:]
+    query, key = np.unravel_index(between.argmax(), between.shape)
+    return (
+        f"{name} gives {percent(first)} to the first of the {data.what}, and most of all, "
+        f"{percent(float(between[query, key]))}, from number {query} to number {key + 1}."
+    )
+
+
+def alt(data: RegionsData, **state: int) -> str:
+    number = len(data.regions)
+    return f"Map of {number} by {number} {data.what}. {seen(data, **state)}"

@@ -1,0 +1,212 @@
+"""Which regions of a text heads come back to, and how uneven each head is in it."""
+
+import altair
+import numpy as np
+
+from report.figures.parts import choices, grid, marking, region_names, theme
+from report.figures.parts.figure import Rows
+from report.figures.parts.heads import head_label
+from report.figures.parts.layers import layered
+from report.kinds.regions.data import RegionsData
+from report.text import count, number
+
+ROWS = "rows/{layer}-{head}.json"
+
+LOOKS = {
+    "a receiver head": ("triangle-up", *theme.TERMS["bias"]),
+    "another head": ("circle", *theme.MASS.values()),
+}
+"""Kinds of heads -> (shape, colour on light, colour on dark)."""
+
+HALVES = {"even": ("triangle-left", "received_even"), "odd": ("triangle-right", "received_odd")}
+"""Half of the regions that look -> the shape of its mark, its column."""
+
+NAMED = 4
+"""Receiver heads that are named, the most uneven first."""
+
+WORDS_LEFT = {"minExtent": 40, "titleX": -40}
+
+DIGITS = 4
+
+
+def title(data: RegionsData) -> str:
+    return f"Which {data.what} heads come back to"
+
+
+def left_out(data: RegionsData) -> str:
+    if np.isnan(data.of_heads("unevenness")).all():
+        return "No head looks far enough back for what is received to be counted."
+    return ""
+
+
+def caption(data: RegionsData) -> str:
+    return (
+        "Above, a point is a head; below, a bar is what one of the "
+        f"{data.what} receives of the chosen head.\nCounted is the attention from those at least "
+        "four later, over what is to be expected of its length and of how far back the head looks "
+        "anyway: 1 is as much as expected. Upwards above is how uneven this is, its excess "
+        "kurtosis; to the right, how alike it is by every other one that looks, their correlation "
+        "(Pearson’s, for half of the text, not stepped up). A head to the left of 0.5 is uneven by "
+        "chance or in single places. Triangles below are both halves. The first of the "
+        f"{data.what} and the last ones have no bar."
+    )
+
+
+def use(data: RegionsData) -> str:
+    return (
+        "Click on a head above, and it is the one below, and in other figures of one head. Point "
+        "at a bar to read the text."
+    )
+
+
+controls = region_names.controls
+
+
+def panels(data: RegionsData) -> list[str]:
+    return ["All heads", "What is received: layer {layer}, head {head}"]
+
+
+def boxes(data: RegionsData) -> list[grid.Box]:
+    return [grid.Box(1.9, 1.05), grid.Box(1.75, 0.95)]
+
+
+def chart(data: RegionsData, panel: int = 0, **state: int) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    return theme.frame(
+        _bars(data) if panel else _heads(data),
+        theme.Source(ROWS, "tables", ["rows"], tokens=None),
+        description=f"{title(data)}: {('a point a head', 'a bar a region')[panel]}",
+        controls=at,
+        params=marking.marked("layer", "head"),
+        **({"walk": ["region", "part"]} if panel else {}),
+    )
+
+
+def _heads(data):
+    table = altair.Chart(altair.NamedData("rows"))
+    place = {
+        "x": altair.X("reliability:Q", title="reliability (correlation of two halves)")
+        .scale(zero=False, nice=False, padding=16)
+        .axis(tickCount=theme.ticks_across()),
+        "y": altair.Y("unevenness:Q", title="unevenness (excess kurtosis)")
+        .scale(zero=False, nice=False, padding=16)
+        .axis(tickCount=6, minExtent=30),
+    }
+    legend = altair.Legend(
+        title=None, orient="top", direction="horizontal", symbolOpacity=1, offset=theme.ABOVE
+    )
+    points = table.mark_point(
+        filled=True, size=56, opacity=0.85, stroke=altair.ExprRef("paper"), strokeWidth=0.6,
+        aria=False,
+    )  # fmt: skip
+    here = "datum.layer === marked_layer && datum.head === marked_head"
+    named = table.transform_filter(f"datum.place < {NAMED}")
+    at_end = "scale('x', datum.reliability) > width - 50"
+    style = {
+        "align": altair.ExprRef(f"{at_end} ? 'right' : 'left'"),
+        "dx": altair.ExprRef(f"{at_end} ? -8 : 8"),
+        "baseline": "middle",
+        "fontSize": theme.TICK,
+        "fontWeight": 600,
+    }
+    return layered(
+        points.encode(
+            **place,
+            **theme.kind_scales(legend, LOOKS),
+            tooltip=[altair.Tooltip("told:N", title="title")],
+        ),
+        *(
+            mark.encode(**place, text=altair.Text("named:N"))
+            for mark in theme.halo(named.mark_text, **style)
+        ),
+        marking.ring(table, here, 170, 1.8).encode(
+            x=altair.X("reliability:Q"), y=altair.Y("unevenness:Q")
+        ),
+    )
+
+
+def _bars(data):
+    table = altair.Chart(altair.NamedData("rows")).transform_calculate(
+        text=region_names.texts(data, "region")
+    )
+    x = region_names.across(data, "region", f"of the {data.what} (its place, from 0)")
+    y = altair.Y("value:Q", title="received, over what is expected").axis(tickCount=5, minExtent=30)
+    whole = table.transform_filter("datum.part === 'all'")
+    tooltip = [
+        altair.Tooltip("value:Q", title="received, over what is expected", format=".2f"),
+        altair.Tooltip("part:N", title="by those that look"),
+        altair.Tooltip("text:N", title="text"),
+    ]
+    colour = theme.themed(*theme.MASS.values())
+    bars = whole.mark_bar(color=colour, opacity=0.75, aria=False)
+    one = altair.Chart(altair.InlineData([{}]))
+    halves = [
+        table.transform_filter(f"datum.part === '{name}'")
+        .mark_point(shape=shape, size=26, filled=True, color=altair.ExprRef("ink"), aria=False)
+        .encode(x=x, y=y, tooltip=tooltip)
+        for name, (shape, _) in HALVES.items()
+    ]
+    rule = one.mark_rule(strokeDash=[4, 3], strokeWidth=1.4, aria=False)
+    return layered(bars.encode(x=x, y=y, tooltip=tooltip), *halves, rule.encode(**theme.at(y=1)))
+
+
+def rows(data: RegionsData, panel: int = 0, **state: int) -> dict[str, Rows]:
+    at = choices.values(controls(data), state)
+    return {"rows": _of_head(data, at["layer"], at["head"]) if panel else _of_heads(data)}
+
+
+def _of_heads(data):
+    uneven, alike = (data.of_heads(name) for name in ("unevenness", "reliability"))
+    places = {place: at for at, place in enumerate(data.receivers)}
+    kinds = list(LOOKS)
+    return [
+        {
+            "layer": layer,
+            "head": head,
+            "named": head_label(layer, head),
+            "kind": kinds[(layer, head) not in places],
+            "place": places.get((layer, head), len(places) + NAMED),
+            "unevenness": round(float(uneven[layer, head]), DIGITS),
+            "reliability": round(float(alike[layer, head]), DIGITS),
+            "told": f"{head_label(layer, head)}: unevenness {number(uneven[layer, head])}, "
+            f"reliability {number(alike[layer, head])}",
+        }
+        for layer, head in np.ndindex(uneven.shape)
+        if not np.isnan(uneven[layer, head] + alike[layer, head])
+    ]
+
+
+def _of_head(data, layer, head):
+    columns = {"all": "received"} | {name: column for name, (_, column) in HALVES.items()}
+    values = {part: data.received(column)[layer, head] for part, column in columns.items()}
+    return [
+        {"region": region, "part": part, "value": round(float(of[region]), DIGITS)}
+        for region in range(len(data.regions))
+        for part, of in values.items()
+        if not np.isnan(of[region])
+    ]
+
+
+def seen(data: RegionsData, **state: int) -> str:
+    """Which the head comes back to most, and how uneven and how reliable it is."""
+    at = choices.values(controls(data), state)
+    place = at["layer"], at["head"]
+    scores, name = data.received()[place], head_label(*place)
+    if np.isnan(scores).all():
+        return f"{name} does not look so far back."
+    top = int(np.nanargmax(scores))
+    uneven, alike = (float(data.of_heads(each)[place]) for each in ("unevenness", "reliability"))
+    times = number(float(scores[top]))
+    words = f"{name} comes back most to number {top}, {times} times as much as expected"
+    if not np.isnan(uneven + alike):
+        words += f"; its unevenness is {number(uneven)}, its reliability {number(alike)}"
+    return f"{words}."
+
+
+def alt(data: RegionsData, panel: int = 0, **state: int) -> str:
+    if panel:
+        known = int((~np.isnan(data.received()[0, 0])).sum())
+        return f"{count(known, 'bar')}, one for each of the {data.what}. {seen(data, **state)}"
+    heads = len(_of_heads(data))
+    chosen = count(len(data.receivers), "receiver head")
+    return f"{count(heads, 'point')}, a head each, {chosen} among them. {seen(data, **state)}"

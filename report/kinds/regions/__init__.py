@@ -1,0 +1,4 @@
+"""Articles about the regions of a text: which of them heads come back to.
+
+data.py, findings.py, measure.py, question.py
+"""

@@ -1,0 +1,115 @@
+"""What an article about regions may say: which heads come back, to what, and what that is for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from report.figures.parts.heads import Head, largest, ranks
+from report.kinds.regions.data import Region, RegionsData
+
+
+def context(data: RegionsData) -> dict:
+    """What templates of articles about regions use: `find`."""
+    return {"find": Findings(data)}
+
+
+@dataclass(frozen=True)
+class Rise:
+    """The loss on the answer without the receiver heads, beside random heads of their layers."""
+
+    receivers: float
+    """By how much it rises without them, nats a token."""
+    random: float
+    """The same without as many random heads of each layer, the mean over the sets."""
+    low: float
+    """Nineteen of twenty sets are not below this; with `high`, the interval of 95 %."""
+    high: float
+    """And not above this."""
+    at_least: int
+    """Sets without which it rises as much as without the receivers, or more."""
+    sets: int
+    """How many there are."""
+
+    @property
+    def outside(self) -> str:
+        """ "above" or "below" the interval, or "" inside it."""
+        if self.receivers > self.high:
+            return "above"
+        return "below" if self.receivers < self.low else ""
+
+
+class Findings:
+    """Numbers of one text."""
+
+    def __init__(self, data: RegionsData) -> None:
+        self.data = data
+
+    @property
+    def receivers(self) -> list[Head]:
+        """The receiver heads with their unevenness, the most uneven first."""
+        return [self.head(*place) for place in self.data.receivers]
+
+    def head(self, layer: int, head: int) -> Head:
+        """A head by its place, with its unevenness."""
+        return Head(layer, head, float(self.data.of_heads("unevenness")[layer, head]))
+
+    def value(self, column: str, at: Head) -> float:
+        """A number of one head; column: as of `data.of_heads`."""
+        return float(self.data.of_heads(column)[at.layer, at.head])
+
+    def strongest(self, column: str) -> Head:
+        """The head with most of a number; column: as of `data.of_heads`."""
+        return largest(self.data.of_heads(column))
+
+    def median(self, column: str) -> float:
+        """What half of all heads that have a number stay below; NaN if none has one."""
+        values = self.data.of_heads(column)
+        known = values[~np.isnan(values)]
+        return float(np.median(known)) if known.size else float("nan")
+
+    def most_received(self, at: Head) -> Region:
+        """The region that a head comes back to most, of those that have a score.
+
+        raises: ValueError if none has one
+        """
+        return self.data.regions[int(np.nanargmax(self.data.received()[at.layer, at.head]))]
+
+    def received(self, at: Head, region: Region) -> float:
+        """What a region receives of a head, over what is to be expected."""
+        return float(self.data.received()[at.layer, at.head, region.index])
+
+    def share(self, at: Head, query: Region, key: Region) -> float:
+        """What one region gives to another in a head."""
+        return float(self.data.between(at.layer, at.head)[query.index, key.index])
+
+    @property
+    def come_back_to(self) -> list[tuple[Region, int]]:
+        """Regions that receiver heads come back to most, with how many heads do; the most first."""
+        regions = [self.most_received(at).index for at in self.receivers]
+        pairs = [(self.data.regions[at], regions.count(at)) for at in sorted(set(regions))]
+        return sorted(pairs, key=lambda pair: -pair[1])
+
+    @property
+    def agreement(self) -> float:
+        """Rank correlation over heads of the unevenness by even regions with that by odd ones: 1 if
+        both halves of the text call the same heads uneven; NaN for fewer than 3 heads."""
+        halves = np.stack([self.data.of_heads(f"unevenness_{half}") for half in ("even", "odd")])
+        halves = halves.reshape(2, -1)
+        halves = halves[:, ~np.isnan(halves).any(0)]
+        if halves.shape[1] < 3 or (np.ptp(halves, axis=1) == 0).any():
+            return float("nan")
+        return float(np.corrcoef([ranks(values) for values in halves])[0, 1])
+
+    def rise(self, by: str = "mean") -> Rise:
+        """What the loss on the answer is without the receiver heads; by: "mean" or "zero".
+
+        raises: ReportError if heads could not be replaced
+        """
+        value, random = self.data.rises(by)
+        low, high = np.quantile(random, (0.025, 0.975))
+        number = int((random >= value).sum())
+        return Rise(value, float(random.mean()), float(low), float(high), number, len(random))
+
+
+NAMES = {"data": RegionsData, "find": Findings}
+"""Name in templates -> class of what it stands for."""

@@ -1,0 +1,277 @@
+"""Articles about the regions of a text: what heads give to each, which regions they come back to,
+and what the loss on the answer is without the heads that do so most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from report.datasets.formats import passage as of_tokens
+from report.datasets.formats.passage import visible
+from report.datasets.formats.regions import FILE, MAP, encode, encode_map
+from report.datasets.write.folder import Folder, Step
+from report.errors import ReportError
+from report.inputs import rows
+from report.inputs.passages import Passage, corpus, passage
+from report.kinds.prediction.measure import MEANS_OF, replacements
+from report.measuring.forecast import needs, reads, writes
+from report.measuring.key import hashed
+from report.measuring.kind import Announce, Progress
+
+if TYPE_CHECKING:
+    from report.measurements.regions import Received
+    from report.models.load.load import LoadedModel
+    from report.models.measure.regions import RegionRecorder
+    from report.models.text.tokens import TokenizedText
+    from report.study.front_matter import FrontMatter
+
+FEWEST, MOST = 16, 128
+"""Regions of a text; what is kept of a head grows with the square of their number."""
+
+PART = 20
+"""A receiver head is one of the twentieth of all heads that are most uneven, and at most half of
+the heads of its layer are."""
+
+DRAWS = 100
+"""Sets of random heads."""
+
+SEED = 20261128
+"""What they are drawn from."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is read."""
+
+    passage: Passage
+    by: str | dict[str, str]
+    """ "sentences" and the like, or {"pattern": a regular expression}."""
+    answer: int
+    """How many of the last regions are the answer."""
+    corpus: Sequence[str]
+    """Over whose tokens heads' contexts are averaged."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text as a model reads it."""
+
+    tokenized: TokenizedText
+    region: list[int]
+    """Of each token, from 0."""
+    regions: list[tuple[int, int, str]]
+    """First token, number of tokens and text of each."""
+    answer: range
+    """Regions whose loss is asked."""
+
+    @property
+    def tokens_of_answer(self) -> list[int]:
+        """The tokens of the answer."""
+        return [token for token, region in enumerate(self.region) if region in self.answer]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What `write` turns into files."""
+
+    passage: Passage
+    text: Text
+    sums: RegionRecorder
+    received: Received
+    receivers: Sequence[tuple[int, int]]
+    rises: Mapping[str, np.ndarray]
+    """Kind of ablation -> rise of the loss on the answer without the receivers, then without each
+    set of random heads: float [1 + DRAWS]. Empty where heads could not be replaced."""
+
+
+def inputs(wanted: FrontMatter) -> Inputs:
+    """The passage; ReportError if it cannot be read."""
+    named = wanted.passage
+    if not isinstance(named, str):
+        text = rows.specified(named)
+    else:
+        text = rows.own_text(named) if "\n" in named else passage(named)
+    spec = wanted.regions.model_dump()
+    return Inputs(text, **spec, corpus=tuple(text.text for text in corpus()[:MEANS_OF]))
+
+
+def parts(inputs: Inputs, before: dict | None = None) -> dict:
+    """What the datasets depend on."""
+    return {
+        "passage": hashed(asdict(inputs.passage)),
+        "regions": hashed([inputs.by, inputs.answer]),
+        "corpus": hashed(list(inputs.corpus)),
+    }
+
+
+def words(inputs: Inputs) -> list[str]:
+    """No options: the article names its text itself."""
+    return []
+
+
+def tokenized(loaded: LoadedModel, inputs: Inputs) -> Text:
+    """The text as a model reads it, whose weights are not needed.
+
+    raises: ReportError if it cannot be cut so, or has too few or too many regions
+    """
+    from report.models.load.tokenizing import encoded
+    from report.models.text.regions import beginnings, regions
+    from report.models.text.tokens import reading, tokenize
+
+    by = inputs.by if isinstance(inputs.by, dict) else {"by": inputs.by}
+    text = tokenize(loaded, inputs.passage.text)
+    begin = beginnings(text.text, **by)
+    pieces = encoded(loaded.tokenizer, text.text, **reading(False))
+    spans, added = pieces["offset_mapping"], pieces["special_tokens_mask"]
+    region = regions(text.text, begin, spans, added)
+    number = region[-1] + 1
+    if not FEWEST <= number <= MOST:
+        raise ReportError(
+            f"the text has {number} regions, and an article takes {FEWEST} to {MOST}; take a "
+            f"{'longer' if number < FEWEST else 'shorter'} one, or cut it otherwise by `regions`"
+        )
+    firsts = [region.index(place) for place in range(number)]
+    ends = [*firsts[1:], len(region)]
+    of_text = [place for place, first in enumerate(firsts) if not added[first]]
+    if inputs.answer >= len(of_text):
+        raise ReportError(
+            f"`answer: {inputs.answer}` leaves no region before it, the text has {len(of_text)}; "
+            "name fewer"
+        )
+    texts = [
+        "".join(token["text"] for token in text.tokens[a:b])
+        if added[a]
+        else text.text[spans[a][0] : spans[b - 1][1]]
+        for a, b in zip(firsts, ends, strict=True)
+    ]
+    listed = [
+        (a, b - a, visible(each.strip())) for a, b, each in zip(firsts, ends, texts, strict=True)
+    ]
+    return Text(text, region, listed, range(of_text[-inputs.answer], of_text[-1] + 1))
+
+
+def measure(
+    loaded: LoadedModel, inputs: Inputs, progress: Progress, announce: Announce
+) -> tuple[Measured, dict]:
+    """Run a model over the text, and again with sets of heads replaced.
+
+    returns: what was measured, and the manifest's regions
+    raises: ReportError as `tokenized`
+    """
+    from report.measurements.regions import received
+    from report.models.load.memory import enough_memory
+    from report.models.measure.regions import measure_regions
+
+    text = tokenized(loaded, inputs)
+    ids = text.tokenized.token_ids
+    _announce(loaded, text, announce)
+    with enough_memory(f"measuring {len(ids)} tokens"):
+        step = lambda *done: progress("Measuring", *done)  # noqa: E731
+        sums = measure_regions(loaded, ids, text.region, step)
+        scores = received(sums.between, sums.even)
+        receivers, reason = receivers_of(scores.unevenness), ""
+        rises, loss, about = {}, None, {"texts": 0, "tokens": 0}
+        try:
+            rises, loss, about = _ablated(loaded, text, receivers, inputs.corpus, progress)
+        except ReportError as error:
+            reason = str(error)
+    facts = {
+        "by": inputs.by,
+        "answer": [text.answer.start, text.answer.stop - 1],
+        "tokens": len(text.tokens_of_answer),
+        "loss": loss,
+        "draws": DRAWS if rises else 0,
+        "replaced": about,
+        "reason": reason,
+    }
+    measured = Measured(inputs.passage, text, sums, scores, receivers, rises)
+    return measured, {"token_ids_sha256": hashed([ids]), "regions": facts}
+
+
+def receivers_of(unevenness: np.ndarray) -> list[tuple[int, int]]:
+    """(layer, head) of the heads that are most uneven, the first first, see `PART`.
+
+    unevenness: [layers, heads]; NaN where it is unknown
+    """
+    heads, chosen = unevenness.shape[1], []
+    number = max(1, round(unevenness.size / PART))
+    for at in np.argsort(-np.nan_to_num(unevenness, nan=-np.inf), axis=None, kind="stable"):
+        layer, head = divmod(int(at), heads)
+        room = sum(each == layer for each, _ in chosen) < heads // 2
+        if room and len(chosen) < number and not np.isnan(unevenness[layer, head]):
+            chosen.append((layer, head))
+    return chosen
+
+
+def random_sets(receivers: Sequence[tuple[int, int]], heads: int) -> list[list[tuple[int, int]]]:
+    """Sets of random heads, as many in each layer as there are receivers, and none of them.
+
+    heads: of a layer
+    """
+    rng = np.random.default_rng(SEED)
+    mine = {layer: [head for at, head in receivers if at == layer] for layer, _ in receivers}
+    others = {layer: [h for h in range(heads) if h not in few] for layer, few in mine.items()}
+    return [
+        [
+            (layer, int(head))
+            for layer, few in sorted(mine.items())
+            for head in sorted(rng.choice(others[layer], len(few), replace=False))
+        ]
+        for _ in range(DRAWS)
+    ]
+
+
+def _ablated(loaded, text, receivers, texts, progress) -> tuple[dict, float, dict[str, Any]]:
+    """Rises of the loss on the answer by kind of ablation, that loss, and over what means are."""
+    from report.effects.together import log_probabilities
+
+    if not receivers:
+        raise ReportError(
+            "no head can be compared with others of its layer, by what regions receive of it"
+        )
+    sets = [receivers, *random_sets(receivers, loaded.structure[0].heads)]
+    replaced, about = replacements(loaded, texts)
+    ids, rises, total = text.tokenized.token_ids, {}, 2 * len(sets) + 1
+    whole = log_probabilities(loaded, ids, [[]], replaced[0], text.tokens_of_answer).mean()
+    for turn, each in enumerate(replaced):
+        before = 1 + turn * len(sets)
+        count = lambda done, _, before=before: progress("Replacing", before + done, total)  # noqa: E731
+        rises[each.kind] = whole - log_probabilities(
+            loaded, ids, sets, each, text.tokens_of_answer, count
+        ).mean(1)
+    return rises, float(-whole), about
+
+
+def _announce(loaded, text, announce):
+    """Say what is read and written."""
+    name, tokens = loaded.identity["name"], len(text.region)
+    passes = 2 * (DRAWS + 1) + 2
+    what = "a text, and again without sets of heads"
+    sentence = reads(name, what, passes * tokens, passes, about=True)
+    announce(sentence + needs(loaded, logits=tokens))
+    heads = loaded.measured_layers * loaded.structure[0].heads
+    number = len(text.regions)
+    announce(writes(name, heads * (number * (number + 1) // 2 * 14 + number * 30 + 400)))
+
+
+def write(files: Folder, measured: Measured, progress: Step) -> dict:
+    """Write every dataset of an article about regions.
+
+    progress: called after each layer
+    returns: the manifest's passage
+    raises: ReportError if a number is not finite
+    """
+    text, sums = measured.text, measured.sums
+    files.write("passage.json", of_tokens.encode(measured.passage, text.tokenized.tokens))
+    shares = sums.shares, sums.even_shares
+    of_heads = encode(text.regions, shares, measured.received, measured.receivers, measured.rises)
+    files.write(FILE, of_heads)
+    layers, heads = sums.between.shape[:2]
+    for layer in range(layers):
+        for head in range(heads):
+            files.write(MAP.format(layer=layer, head=head), encode_map(sums.between[layer, head]))
+        progress(layer + 1, layers)
+    return {"passage": {"name": measured.passage.name, "tokens": len(text.region)}}

@@ -1,0 +1,33 @@
+"""A text in regions, measured of a small model, in the files that a real one has."""
+
+from functools import cache
+
+from report import files
+from report.datasets.read.study import open_study
+from report.datasets.write.folder import write_folder
+from report.inputs.rows import own_text
+from report.kinds.regions import measure as kind
+from report.models.load.load import load_model
+from tests.made_conditions import provenance
+
+TEXT = " ".join(f"The {word} lamp was lit. Nobody saw it." for word in ("old", "new") * 4)
+INPUTS = kind.Inputs(own_text(TEXT), "sentences", 1, ("Nobody answered Ann.", "The hill was dark."))
+
+
+@cache
+def measured():
+    """The model, what was measured of it, and the manifest's entries."""
+    loaded = load_model("qwen2-5x28")
+    return loaded, *kind.measure(loaded, INPUTS, lambda *_: None, lambda _: None)
+
+
+def study(folder):
+    """A `RegionsData` of an embedded model, measured into `folder`."""
+    loaded, result, facts = measured()
+    layers, heads = loaded.measured_layers, loaded.structure[0].heads
+    about = {"name": loaded.identity["name"], "num_attention_heads": heads}
+    manifest = provenance(1, layers, about)
+    manifest.pop("prompts")
+    with files.new_folder(folder) as temporary:
+        write_folder(temporary, kind.write, result, manifest | {"kind": "regions"} | facts)
+    return open_study([folder])

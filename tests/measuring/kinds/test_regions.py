@@ -1,0 +1,246 @@
+"""A text in regions from front matter to a page, its numbers beside those of plain loops."""
+
+import html
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from report.datasets.formats.regions import STEP
+from report.datasets.read.study import open_study
+from report.errors import ReportError
+from report.inputs.rows import own_text
+from report.kinds.regions import measure as kind
+from report.kinds.regions.data import verify
+from report.kinds.regions.findings import Findings
+from report.models.text.tokens import encode
+from report.study.study import read_study
+from tests import made_regions
+from tests.commands import report
+from tests.made_regions import INPUTS, TEXT, measured
+from tests.themed import write_themed
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return made_regions.study(tmp_path_factory.mktemp("regions") / "cd9876543210")
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Token ids, attention float64 [layers, heads, T, T] as transformers gives it, and logits."""
+    loaded, *_ = measured()
+    ids = encode(loaded, TEXT)
+    before = loaded.model.config._attn_implementation
+    loaded.model.set_attn_implementation("eager")
+    with torch.no_grad():
+        output = loaded.model(torch.tensor([ids]), output_attentions=True, use_cache=False)
+    loaded.model.set_attn_implementation(before)
+    return ids, torch.cat(output.attentions).double().numpy(), output.logits[0].double()
+
+
+def test_what_regions_give_is_that_of_a_plain_loop_over_the_models_attention(data, plain):
+    ids, attention, _ = plain
+    assert [token.id for token in data.tokens] == ids
+    assert "".join(t.text for t in data.tokens if not t.special).strip() == TEXT
+    spans = [range(each.first, each.first + each.tokens) for each in data.regions]
+    assert [each.text for each in data.regions if not each.added] == re.findall(r"\S.*?\.", TEXT)
+    for layer, head in ((0, 0), (2, 13), (4, 27)):
+        rows = attention[layer, head]
+        loop = [[np.mean([sum(rows[q, k] for k in b) for q in a]) for b in spans] for a in spans]
+        assert data.between(layer, head) == pytest.approx(np.array(loop), abs=STEP)
+        inside = [sum(rows[q, k] for k in a) for a in spans for q in a if q]
+        assert data.of_heads("same")[layer, head] == pytest.approx(np.mean(inside), abs=STEP)
+        firsts = [a[0] for a in spans[1:]]
+        given = np.mean([sum(rows[q, k] for k in firsts) for q in range(1, len(ids))])
+        assert data.of_heads("first")[layer, head] == pytest.approx(given, abs=STEP)
+    even = np.mean([sum(k in a for k in range(q + 1)) / (q + 1) for a in spans for q in a if q])
+    assert data.of_heads("even_same")[0, 0] == pytest.approx(even, abs=STEP)
+
+
+def test_the_loss_without_heads_is_that_of_plain_hooks(data, plain):
+    loaded, result, _ = measured()
+    ids, _, logits = plain
+    answer = data.answer[0]
+    asked = range(answer.first, answer.first + answer.tokens)
+    assert (answer, asked.stop) == (data.regions[-1], len(ids))
+
+    def loss(logits):
+        return -np.mean([float(logits[at - 1].log_softmax(-1)[ids[at]]) for at in asked])
+
+    assert data.about["loss"] == pytest.approx(loss(logits), abs=1e-5)
+
+    def without(places):
+        def hook(_, args, layer):
+            context = args[0].clone()
+            context.unflatten(-1, (28, -1))[..., [h for at, h in places if at == layer], :] = 0
+            return (context,)
+
+        layers = loaded.model.model.layers
+        hooks = [
+            each.self_attn.o_proj.register_forward_pre_hook(
+                lambda module, args, layer=layer: hook(module, args, layer)
+            )
+            for layer, each in enumerate(layers)
+        ]
+        with torch.no_grad():
+            logits = loaded.model(torch.tensor([ids]), use_cache=False).logits[0].double()
+        for each in hooks:
+            each.remove()
+        return loss(logits)
+
+    value, random = data.rises("zero")
+    assert value == pytest.approx(without(data.receivers) - loss(logits), abs=2e-4)
+    sets = kind.random_sets(result.receivers, 28)
+    for place in (0, 57):
+        assert random[place] == pytest.approx(without(sets[place]) - loss(logits), abs=2e-4)
+    assert data.rises("mean")[0] != value
+
+
+def test_receivers_are_the_most_uneven_heads_and_random_sets_are_others_of_their_layers():
+    unevenness = np.full((3, 20), 0.0)
+    unevenness[1, :14] = np.arange(14, 0, -1)
+    unevenness[2, 3], unevenness[0, 0] = 0.5, np.nan
+    assert kind.receivers_of(unevenness) == [(1, 0), (1, 1), (1, 2)]
+    receivers = kind.receivers_of(np.tile(unevenness, (5, 1)) + np.eye(15, 20) * 1e-9)
+    assert len(receivers) == 15
+    many = kind.receivers_of(np.repeat(np.arange(30.0)[:, None], 4, 1))
+    assert many == [(29, 0), (29, 1), (28, 0), (28, 1), (27, 0), (27, 1)]  # half of a layer
+    sets = kind.random_sets(many, 4)
+    assert len(sets) == kind.DRAWS
+    for each in sets:
+        assert not {*each} & {*many}
+        assert [at for at, _ in sorted(each)] == [at for at, _ in sorted(many)]
+        assert len({*each}) == len(each)
+    assert kind.receivers_of(np.full((2, 2), np.nan)) == []
+    assert kind.receivers_of(np.ones((4, 1))) == []
+
+
+def test_what_may_be_said_of_it(data):
+    verify(data)
+    find = Findings(data)
+    values = data.of_heads("unevenness")
+    top = find.receivers[0]
+    assert top.value == values[top.layer, top.head] == np.nanmax(values)
+    assert len(find.receivers) == 7
+    region = find.most_received(top)
+    assert find.received(top, region) == np.nanmax(data.received()[top.layer, top.head])
+    assert (
+        find.share(top, data.regions[9], region)
+        == data.between(*data.receivers[0])[9, region.index]
+    )
+    assert sum(number for _, number in find.come_back_to) == 7
+    assert -1 <= find.agreement <= 1
+    for by in ("mean", "zero"):
+        value, random = data.rises(by)
+        rise = find.rise(by)
+        assert rise.low <= rise.random <= rise.high
+        assert (random < rise.low).mean() <= 0.05
+        assert rise.at_least == sum(float(each) >= value for each in random)
+        assert (rise.outside == "above") == (value > rise.high)
+    assert find.strongest("same").value == data.of_heads("same").max()
+    with pytest.raises(ReportError, match="was not measured; measured are"):
+        find.median("worth")
+
+
+def backwards(table, column):
+    table["columns"][column]["values"].reverse()
+
+
+def doubled(table, column):
+    table["columns"][column]["step"] *= 2
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("regions", lambda tables: tables["heads"]["columns"].pop("last"), "has other columns"),
+        ("regions", lambda tables: backwards(tables["received"], "head"), "of 5 layers of 28"),
+        ("regions", lambda tables: backwards(tables["regions"], "tokens"), "are not all tokens"),
+        ("regions/0/0", lambda tables: doubled(tables["map"], "share"), "is more than 1"),
+    ],
+)
+def test_a_damaged_dataset_is_refused(data, tmp_path, file, change, message):
+    folder = shutil.copytree(data.path, tmp_path / data.path.name)
+    path = folder / f"{file}.json"
+    content = json.loads(path.read_text())
+    change(content["tables"])
+    path.write_text(json.dumps(content))
+    damaged = open_study([folder])
+    damaged.manifest["files"][f"{file}.json"] = None
+    with pytest.raises(ReportError, match=message):
+        verify(damaged)
+
+
+FRONT = """---
+title: Back
+date: 2026-01-02
+author: Ann
+summary: Back?
+regions: {regions}
+{more}---
+"""
+
+
+@pytest.mark.parametrize(
+    ("regions", "more", "message"),
+    [
+        ("verses", "", "regions"),
+        ("{pattern: ''}", "", "pattern"),
+        ("{by: words, answer: 0}", "", "answer"),
+        ("{answer: 2}", "", "by"),
+        ("words", "layers: 2\n", "regions need all of them"),
+        ("words", "chat: true\n", "a text is cut into regions as it is"),
+        ("words", "models: [falcon-8x8, llama-4x4]\n", "name one `model`"),
+        ("words", "table: cars\n", "says `regions` and `table`|says `table` and `regions`"),
+        ("words", "predict: true\n", "which an article about regions does not read"),
+    ],
+)
+def test_front_matter_that_does_not_fit_is_refused(tmp_path, regions, more, message):
+    path = tmp_path / "templates" / "articles" / "back.md.j2"
+    path.parent.mkdir(parents=True)
+    path.write_text(FRONT.format(regions=regions, more=more))
+    with pytest.raises(ReportError, match=message) as refused:
+        read_study(path)
+    assert str(refused.value).count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"passage": own_text("One. Two. Three.")}, "has 4 regions, .* take a longer one"),
+        ({"by": "words", "passage": own_text("a " * 200)}, "has 201 regions, .* take a shorter"),
+        ({"answer": 16}, "`answer: 16` leaves no region before it, the text has 16"),
+        ({"by": {"pattern": "zebra"}}, "matches nothing in the text"),
+    ],
+)
+def test_a_text_that_does_not_do_is_refused_before_it_is_measured(changed, message):
+    loaded, *_ = measured()
+    with pytest.raises(ReportError, match=message):
+        kind.tokenized(loaded, kind.Inputs(**(vars(INPUTS) | changed)))
+
+
+def test_a_model_without_other_heads_is_measured_and_says_why_none_was_replaced(monkeypatch):
+    loaded, *_ = measured()
+    monkeypatch.setattr(kind, "receivers_of", lambda _: [])
+    result, facts = kind.measure(loaded, INPUTS, lambda *_: None, lambda _: None)
+    assert result.rises == {}
+    assert "no head can be compared with others" in facts["regions"]["reason"]
+    assert facts["regions"]["loss"] is None
+
+
+def test_an_article_is_made_measured_drawn_and_checked(tmp_path):
+    root = write_themed(tmp_path / "publication")
+    assert report("new", "back", "--kind", "regions", "--project", root).returncode == 0
+    built = report("site", "--study", "back", "--project", root)
+    assert built.returncode == 0, built.stdout + built.stderr
+    text = (root / "site_src" / "articles" / "back" / "index.md").read_text()
+    words = re.sub("<[^>]*>", "", html.unescape(text))
+    assert re.search(r"L\dH\d is the head that comes back most unevenly", words)
+    assert "the loss on the answer rises by" in words
+    assert text.count('<figure class="live-figure') == 2
+    checked = report("check", root / "site")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
