@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.datasets.formats.regions import MAP
+from report.datasets.formats.regions import HEAD, MAP
 from report.figures.parts import choices, region_names, theme
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
@@ -20,8 +20,8 @@ def title(data: RegionsData) -> str:
 
 def caption(data: RegionsData) -> str:
     return (
-        f"A cell is what one of the {data.what} (row) gives to another (column).\nIt is the "
-        "probability on all tokens of the one, the mean over the tokens of the other. A row sums "
+        "A row looks, a column is looked at.\nA cell is the probability that one of the "
+        f"{data.what}, the row, gives to all tokens of another, the mean over its own. A row sums "
         "to 1, or to what a sink of the head leaves. Much goes to the first one in most heads, "
         "since it has the first token of the text; shades are by the square root, so that small "
         "shares are seen beside it."
@@ -41,7 +41,9 @@ controls = region_names.controls
 def chart(data: RegionsData, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     table = altair.Chart(altair.NamedData("map")).transform_calculate(
-        query_text=region_names.texts(data, "query"), key_text=region_names.texts(data, "key")
+        share=f"datum['{HEAD.format('')}' + head]",
+        query_text=region_names.texts(data, "query"),
+        key_text=region_names.texts(data, "key"),
     )
     legend = altair.Legend(
         title="probability",
@@ -73,21 +75,14 @@ def chart(data: RegionsData, **state: int) -> altair.LayerChart:
         theme.Source(MAP, "tables", ["map"], tokens=None),
         description=f"{title(data)}: a map of {data.what}",
         controls=at,
+        params=[altair.param(name="head", value=at[1].value)],
         walk=["key", "query"],
     )
 
 
 def rows(data: RegionsData, **state: int) -> dict[str, Rows]:
     at = choices.values(controls(data), state)
-    shares = data.between(at["layer"], at["head"])
-    whole = np.triu(shares, 1).any()
-    query, key = np.indices(shares.shape) if whole else np.tril_indices(len(shares))
-    return {
-        "map": [
-            {"query": int(a), "key": int(b), "share": round(float(shares[a, b]), 4)}
-            for a, b in zip(np.ravel(query), np.ravel(key), strict=True)
-        ]
-    }
+    return {"map": theme.records(data.map(at["layer"]))}
 
 
 def seen(data: RegionsData, **state: int) -> str:
@@ -99,8 +94,9 @@ def seen(data: RegionsData, **state: int) -> str:
     between = np.tril(shares, -1)[:, 1:]
     query, key = np.unravel_index(between.argmax(), between.shape)
     return (
-        f"{name} gives {percent(first)} to the first of the {data.what}, and most of all, "
-        f"{percent(float(between[query, key]))}, from number {query} to number {key + 1}."
+        f"{name} gives most from number {query} to number {key + 1}: "
+        f"{percent(float(between[query, key]))}. The first of the {data.what} gets "
+        f"{percent(first)} in the mean."
     )
 
 

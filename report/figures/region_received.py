@@ -41,9 +41,9 @@ def left_out(data: RegionsData) -> str:
 
 def caption(data: RegionsData) -> str:
     return (
-        "Above, a point is a head; below, a bar is what one of the "
-        f"{data.what} receives of the chosen head.\nCounted is the attention from those at least "
-        "four later, over what is to be expected of its length and of how far back the head looks "
+        f"A point is a head; a bar, what it gives to one of the {data.what}.\nCounted is the "
+        "attention from those at least four later, over what is to be expected of its length and "
+        "of how far back the head looks "
         "anyway: 1 is as much as expected. Upwards above is how uneven this is, its excess "
         "kurtosis; to the right, how alike it is by every other one that looks, their correlation "
         "(Pearson’s, for half of the text, not stepped up). A head to the left of 0.5 is uneven by "
@@ -197,10 +197,10 @@ def seen(data: RegionsData, **state: int) -> str:
     top = int(np.nanargmax(scores))
     uneven, alike = (float(data.of_heads(each)[place]) for each in ("unevenness", "reliability"))
     times = number(float(scores[top]))
-    words = f"{name} comes back most to number {top}, {times} times as much as expected"
-    if not np.isnan(uneven + alike):
-        words += f"; its unevenness is {number(uneven)}, its reliability {number(alike)}"
-    return f"{words}."
+    words = f"{name} comes back most to number {top}, {times} times as much as expected."
+    if np.isnan(uneven + alike):
+        return words
+    return f"{words} Its unevenness is {number(uneven)}, its reliability {number(alike)}."
 
 
 def alt(data: RegionsData, panel: int = 0, **state: int) -> str:

@@ -14,8 +14,11 @@ from report.errors import ReportError
 if TYPE_CHECKING:
     from report.measurements.regions import Received
 
-FILE, MAP = "regions.json", "regions/{layer}/{head}.json"
-"""Of all heads; and of one, by its layer and its place in it."""
+FILE, MAP = "regions.json", "regions/{layer}.json"
+"""Of all heads; and the maps of those of a layer."""
+
+HEAD = "head_{}"
+"""Column of a map: what one head gives."""
 
 STEP = 0.0001
 """Unit of stored numbers; a value is off by at most half of it."""
@@ -124,23 +127,22 @@ def _ablated(rises):
 
 
 def encode_map(between: np.ndarray) -> dict:
-    """The table/1 dataset of one head: what each region gives to each that is not later, or to all
-    where it sees later ones.
+    """The table/1 dataset of one layer: what each region gives to each that is not later, or to all
+    where one sees later ones.
 
-    between: float [regions, regions]
+    between: float [heads, regions, regions]
     """
+    number = between.shape[-1]
     later = np.triu(between, 1).any()
-    query, key = np.indices(between.shape) if later else np.tril_indices(len(between))
+    query, key = np.indices((number, number)) if later else np.tril_indices(number)
     columns = {
         "query": Column("region whose tokens look", "index from 0", np.ravel(query)),
         "key": Column("region that is looked at", "index from 0", np.ravel(key)),
-        "share": Column(
-            "probability on the tokens of the one, the mean over the tokens of the other",
-            "probability",
-            between[query, key].ravel(),
-            STEP,
-        ),
     }
+    for head, shares in enumerate(between):
+        shows = f"probability that head {head} gives to it, the mean over the tokens that look"
+        column = Column(shows, "probability", shares[query, key].ravel(), STEP)
+        columns[HEAD.format(head)] = column
     return columnar.encode({"map": columns})
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
-from report.datasets.formats.regions import CHOSEN, FILE, MAP, RANDOM, STEP, decode
+from report.datasets.formats.regions import CHOSEN, FILE, HEAD, MAP, RANDOM, STEP, decode
 from report.datasets.read.model import ModelData, with_memory
 from report.errors import ReportError
 from report.kinds.passage.data import Token, tokens_of
@@ -129,14 +129,15 @@ class RegionsData(ModelData):
 
     def between(self, layer: int, head: int) -> np.ndarray:
         """What region i gives to region j in one head: float [regions, regions]."""
-        return self._between(layer, head)
-
-    @with_memory(lambda _: 64)
-    def _between(self, layer, head):
-        table = columnar.decode(self._read(MAP.format(layer=layer, head=head)))["map"]
+        table = self.map(layer)
         shares = np.zeros((len(self.regions), len(self.regions)))
-        shares[table["query"], table["key"]] = table["share"]
+        shares[table["query"], table["key"]] = table[HEAD.format(head)]
         return shares
+
+    @with_memory(lambda _: 4)
+    def map(self, layer: int) -> dict[str, np.ndarray]:
+        """The maps of a layer: query, key, and a column a head, as `formats.regions` has them."""
+        return columnar.decode(self._read(MAP.format(layer=layer)))["map"]
 
     def rises(self, by: str) -> tuple[float, np.ndarray]:
         """The rise of the loss on the answer without the receiver heads; and without each set of
@@ -165,7 +166,7 @@ def verify(data: RegionsData) -> None:
     for layer, head in np.ndindex(data.layers, data.heads):
         most = data.between(layer, head).sum(1).max()
         if most > 1 + STEP * len(data.regions):
-            name = MAP.format(layer=layer, head=head)
+            name = MAP.format(layer=layer)
             raise damaged(f"{data.path / name}: a region gives {most:.3f}, which is more than 1")
     for by in ("zero", "mean") if not data.about["reason"] else ():
         if len(data.rises(by)[1]) != data.about["draws"]:

@@ -1,5 +1,6 @@
 """What an article about regions may say: which heads come back, to what, and what that is for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,14 +79,16 @@ class Findings:
         """What a region receives of a head, over what is to be expected."""
         return float(self.data.received()[at.layer, at.head, region.index])
 
-    def share(self, at: Head, query: Region, key: Region) -> float:
-        """What one region gives to another in a head."""
-        return float(self.data.between(at.layer, at.head)[query.index, key.index])
-
     @property
-    def come_back_to(self) -> list[tuple[Region, int]]:
-        """Regions that receiver heads come back to most, with how many heads do; the most first."""
-        regions = [self.most_received(at).index for at in self.receivers]
+    def others(self) -> list[Head]:
+        """All heads that are no receiver heads, and have an unevenness."""
+        values = self.data.of_heads("unevenness")
+        known = np.argwhere(~np.isnan(values)).tolist()
+        return [self.head(*at) for at in known if tuple(at) not in self.data.receivers]
+
+    def come_back_to(self, heads: Sequence[Head]) -> list[tuple[Region, int]]:
+        """Regions that some heads come back to most, with how many heads do; the most first."""
+        regions = [self.most_received(at).index for at in heads]
         pairs = [(self.data.regions[at], regions.count(at)) for at in sorted(set(regions))]
         return sorted(pairs, key=lambda pair: -pair[1])
 

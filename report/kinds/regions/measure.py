@@ -38,6 +38,10 @@ the heads of its layer are."""
 DRAWS = 100
 """Sets of random heads."""
 
+PASSES = 2 + 2 * (1 + DRAWS)
+"""How often a text is read: for its attention, and for its loss; and by each way to replace heads,
+without the receivers and without each set."""
+
 SEED = 20261128
 """What they are drawn from."""
 
@@ -169,8 +173,9 @@ def measure(
     ids = text.tokenized.token_ids
     _announce(loaded, text, announce)
     with enough_memory(f"measuring {len(ids)} tokens"):
-        step = lambda *done: progress("Measuring", *done)  # noqa: E731
-        sums = measure_regions(loaded, ids, text.region, step)
+        progress("Measuring", 0, PASSES)
+        sums = measure_regions(loaded, ids, text.region)
+        progress("Measuring", 1, PASSES)
         scores = received(sums.between, sums.even)
         receivers, reason = receivers_of(scores.unevenness), ""
         rises, loss, about = {}, None, {"texts": 0, "tokens": 0}
@@ -234,13 +239,13 @@ def _ablated(loaded, text, receivers, texts, progress) -> tuple[dict, float, dic
         )
     sets = [receivers, *random_sets(receivers, loaded.structure[0].heads)]
     replaced, about = replacements(loaded, texts)
-    ids, rises, total = text.tokenized.token_ids, {}, 2 * len(sets) + 1
+    ids, rises = text.tokenized.token_ids, {}
     whole = log_probabilities(loaded, ids, [[]], replaced[0], text.tokens_of_answer).mean()
     for turn, each in enumerate(replaced):
-        before = 1 + turn * len(sets)
-        count = lambda done, _, before=before: progress("Replacing", before + done, total)  # noqa: E731
+        before = 2 + turn * len(sets)
+        step = lambda done, _, at=before: progress("Measuring", at + done, PASSES)  # noqa: E731
         rises[each.kind] = whole - log_probabilities(
-            loaded, ids, sets, each, text.tokens_of_answer, count
+            loaded, ids, sets, each, text.tokens_of_answer, step
         ).mean(1)
     return rises, float(-whole), about
 
@@ -248,13 +253,12 @@ def _ablated(loaded, text, receivers, texts, progress) -> tuple[dict, float, dic
 def _announce(loaded, text, announce):
     """Say what is read and written."""
     name, tokens = loaded.identity["name"], len(text.region)
-    passes = 2 * (DRAWS + 1) + 2
     what = "a text, and again without sets of heads"
-    sentence = reads(name, what, passes * tokens, passes, about=True)
+    sentence = reads(name, what, PASSES * tokens, PASSES, about=True)
     announce(sentence + needs(loaded, logits=tokens))
     heads = loaded.measured_layers * loaded.structure[0].heads
     number = len(text.regions)
-    announce(writes(name, heads * (number * (number + 1) // 2 * 14 + number * 30 + 400)))
+    announce(writes(name, heads * (number * (number + 1) // 2 * 5 + number * 30 + 400)))
 
 
 def write(files: Folder, measured: Measured, progress: Step) -> dict:
@@ -269,9 +273,7 @@ def write(files: Folder, measured: Measured, progress: Step) -> dict:
     shares = sums.shares, sums.even_shares
     of_heads = encode(text.regions, shares, measured.received, measured.receivers, measured.rises)
     files.write(FILE, of_heads)
-    layers, heads = sums.between.shape[:2]
-    for layer in range(layers):
-        for head in range(heads):
-            files.write(MAP.format(layer=layer, head=head), encode_map(sums.between[layer, head]))
-        progress(layer + 1, layers)
+    for layer, between in enumerate(sums.between):
+        files.write(MAP.format(layer=layer), encode_map(between))
+        progress(layer + 1, len(sums.between))
     return {"passage": {"name": measured.passage.name, "tokens": len(text.region)}}

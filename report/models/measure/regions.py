@@ -1,6 +1,6 @@
 """Measure a text by its regions: what each gives to each, in every head."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,15 +28,10 @@ class RegionRecorder(Recorder):
 
     wants_factors = False
 
-    def __init__(
-        self,
-        loaded: "LoadedModel",
-        region: Sequence[int],
-        progress: Callable[[int, int], object] | None = None,
-    ):
+    def __init__(self, loaded: "LoadedModel", region: Sequence[int]):
         """region: int [T], of each token"""
         layers, heads, number = loaded.measured_layers, loaded.structure[0].heads, max(region) + 1
-        self.region, self.progress = region, progress
+        self.region = region
         self.between = np.zeros((layers, heads, number, number))
         self.shares = np.zeros((layers, heads, len(SHARES)))
         self.even = np.zeros((layers, number, number))
@@ -51,24 +46,19 @@ class RegionRecorder(Recorder):
         context = streaming_attention(factors, value, sums.add, layer)
         self.between[layer], self.shares[layer] = sums.between().cpu(), sums.to().cpu()
         self.even[layer], self.even_shares[layer] = even(self.region, visible)
-        if self.progress:
-            self.progress(layer + 1, len(self.between))
         return context
 
 
 def measure_regions(
-    loaded: "LoadedModel",
-    token_ids: list[int],
-    region: Sequence[int],
-    progress: Callable[[int, int], object] | None = None,
+    loaded: "LoadedModel", token_ids: list[int], region: Sequence[int]
 ) -> RegionRecorder:
     """What the regions of a text give to each other, in every head.
 
-    region: int [T], of each token; progress: called with (layers done, layers)
+    region: int [T], of each token
     raises: ReportError as for a passage
     """
     require_measurable(loaded, token_ids)
     checked(loaded)
-    recorder = RegionRecorder(loaded, region, progress)
+    recorder = RegionRecorder(loaded, region)
     loaded.run([Run(token_ids, recorder, loaded.identity["alibi_factor"])])
     return recorder

@@ -128,11 +128,8 @@ def test_what_may_be_said_of_it(data):
     assert len(find.receivers) == 7
     region = find.most_received(top)
     assert find.received(top, region) == np.nanmax(data.received()[top.layer, top.head])
-    assert (
-        find.share(top, data.regions[9], region)
-        == data.between(*data.receivers[0])[9, region.index]
-    )
-    assert sum(number for _, number in find.come_back_to) == 7
+    assert sum(number for _, number in find.come_back_to(find.receivers)) == 7
+    assert len(find.others) == 5 * 28 - 7
     assert -1 <= find.agreement <= 1
     for by in ("mean", "zero"):
         value, random = data.rises(by)
@@ -160,7 +157,7 @@ def doubled(table, column):
         ("regions", lambda tables: tables["heads"]["columns"].pop("last"), "has other columns"),
         ("regions", lambda tables: backwards(tables["received"], "head"), "of 5 layers of 28"),
         ("regions", lambda tables: backwards(tables["regions"], "tokens"), "are not all tokens"),
-        ("regions/0/0", lambda tables: doubled(tables["map"], "share"), "is more than 1"),
+        ("regions/0", lambda tables: doubled(tables["map"], "head_3"), "is more than 1"),
     ],
 )
 def test_a_damaged_dataset_is_refused(data, tmp_path, file, change, message):
