@@ -14,6 +14,10 @@ def context(data: RegionsData) -> dict:
     return {"find": Findings(data)}
 
 
+LEVEL = 0.95
+"""Part of the sets of random heads that an interval has."""
+
+
 @dataclass(frozen=True)
 class Rise:
     """The loss on the answer without the receiver heads, beside random heads of their layers."""
@@ -23,9 +27,11 @@ class Rise:
     random: float
     """The same without as many random heads of each layer, the mean over the sets."""
     low: float
-    """Nineteen of twenty sets are not below this; with `high`, the interval of 95 %."""
+    """Where the middle `level` of the sets begin."""
     high: float
-    """And not above this."""
+    """And where they end."""
+    level: float
+    """0.95."""
     at_least: int
     """Sets without which it rises as much as without the receivers, or more."""
     sets: int
@@ -109,9 +115,10 @@ class Findings:
         raises: ReportError if heads could not be replaced
         """
         value, random = self.data.rises(by)
-        low, high = np.quantile(random, (0.025, 0.975))
+        low, high = np.quantile(random, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
         number = int((random >= value).sum())
-        return Rise(value, float(random.mean()), float(low), float(high), number, len(random))
+        ends = float(low), float(high), LEVEL
+        return Rise(value, float(random.mean()), *ends, number, len(random))
 
 
 NAMES = {"data": RegionsData, "find": Findings}

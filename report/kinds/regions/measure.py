@@ -98,8 +98,9 @@ def inputs(wanted: FrontMatter) -> Inputs:
         text = rows.specified(named)
     else:
         text = rows.own_text(named) if "\n" in named else passage(named)
-    spec = wanted.regions.model_dump()
-    return Inputs(text, **spec, corpus=tuple(text.text for text in corpus()[:MEANS_OF]))
+    spec = wanted.regions
+    by = spec.by or {"pattern": spec.pattern}
+    return Inputs(text, by, spec.answer, tuple(text.text for text in corpus()[:MEANS_OF]))
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:

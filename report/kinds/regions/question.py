@@ -2,45 +2,35 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from report.kinds.question import Question
 
 
-class Pattern(BaseModel):
-    """What a regular expression matches: `{pattern: "Step \\\\d+"}`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    pattern: str = Field(min_length=1, max_length=200)
-    """A regular expression of Python's package `regex`. A match is a region, and so is what lies
-    between two; a match of no characters only cuts."""
-
-
-def _name_or_pattern(value):
-    return "pattern" if isinstance(value, dict | Pattern) else "name"
-
-
 class RegionsSpec(BaseModel):
-    """How a text is cut: `sentences`, or `{by: sentences, answer: 2}`."""
+    """How a text is cut: `sentences`, or `{pattern: 'Step [0-9]+'}`, or
+    `{by: sentences, answer: 2}`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    by: Annotated[
-        Annotated[Literal["words", "sentences", "lines", "paragraphs"], Tag("name")]
-        | Annotated[Pattern, Tag("pattern")],
-        Discriminator(_name_or_pattern),
-    ]
-    """What a region is: a word or a sign; a sentence; a line; what lies between blank lines; or
-    what a pattern matches."""
+    by: Literal["words", "sentences", "lines", "paragraphs"] | None = None
+    """What a region is: a word or a sign; a sentence; a line; or what lies between blank lines."""
+    pattern: str | None = Field(None, min_length=1, max_length=200)
+    """A regular expression of Python's package `regex`, in place of `by`. A match is a region, and
+    so is what lies between two; a match of no characters only cuts."""
     answer: int = Field(1, ge=1)
     """How many of the last regions are the answer, whose loss is measured without heads."""
+
+    @model_validator(mode="after")
+    def _either(self):
+        if (self.by is None) == (self.pattern is None):
+            raise ValueError("must say either `by` or `pattern`")
+        return self
 
 
 def _spelt_out(value):
     """The way to cut alone stands for a mapping."""
-    short = isinstance(value, str) or (isinstance(value, dict) and [*value] == ["pattern"])
-    return {"by": value} if short else value
+    return {"by": value} if isinstance(value, str) else value
 
 
 class Keys(BaseModel):
