@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.datasets.formats.regions import HEAD, MAP
+from report.datasets.formats.regions import FAR, HEAD, MAP
 from report.figures.parts import choices, region_names, theme
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
@@ -23,7 +23,7 @@ def caption(data: RegionsData) -> str:
         "A row looks, a column is looked at.\nA cell is the probability that one of the "
         f"{data.what}, the row, gives to all tokens of another, the mean over its own. A row sums "
         "to 1, or to what a sink of the head leaves. Much goes to the first one in most heads, "
-        "since it has the first token of the text; shades are by the square root, so that small "
+        "since it has the first token of the text; shades are stretched, so that small "
         "shares are seen beside it."
     )
 
@@ -54,11 +54,11 @@ def chart(data: RegionsData, **state: int) -> altair.LayerChart:
         gradientLength=altair.ExprRef("max(110, width * 0.25)"),
         gradientThickness=10,
         gradientOpacity=1,
-        values=[0.01, 0.1, 0.5, 1],
+        values=[0.001, 0.01, 0.1, 1],
         labelExpr="format(datum.value, '~%')",
     )
     colour = altair.Color("share:Q", legend=legend).scale(
-        type="sqrt", domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
+        type="pow", exponent=0.3, domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
     )
     place = {
         "x": region_names.across(data, "key", "is looked at (its place, from 0)"),
@@ -86,16 +86,15 @@ def rows(data: RegionsData, **state: int) -> dict[str, Rows]:
 
 
 def seen(data: RegionsData, **state: int) -> str:
-    """What the head gives to the first region, and to which other one it gives most."""
+    """Which one of those far enough back the head gives most, and what it gives to the first."""
     at = choices.values(controls(data), state)
     shares = data.between(at["layer"], at["head"])
-    name = head_label(at["layer"], at["head"])
-    first = float(shares[1:, 0].mean())
-    between = np.tril(shares, -1)[:, 1:]
-    query, key = np.unravel_index(between.argmax(), between.shape)
+    name, first = head_label(at["layer"], at["head"]), float(shares[1:, 0].mean())
+    back = np.tril(shares, -FAR)[:, 1:]
+    query, key = np.unravel_index(back.argmax(), back.shape)
     return (
-        f"{name} gives most from number {query} to number {key + 1}: "
-        f"{percent(float(between[query, key]))}. The first of the {data.what} gets "
+        f"{FAR} back or more, {name} looks most from number {query} to number {key + 1}: "
+        f"{percent(float(back[query, key]))}. The first of the {data.what} gets "
         f"{percent(first)} in the mean."
     )
 

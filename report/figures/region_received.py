@@ -10,6 +10,8 @@ from report.figures.parts.layers import layered
 from report.kinds.regions.data import RegionsData
 from report.text import count, number
 
+COLUMNS = 5
+
 ROWS = "rows/{layer}-{head}.json"
 
 LOOKS = {
@@ -21,10 +23,8 @@ LOOKS = {
 HALVES = {"even": ("triangle-left", "received_even"), "odd": ("triangle-right", "received_odd")}
 """Half of the regions that look -> the shape of its mark, its column."""
 
-NAMED = 4
+NAMED = 2
 """Receiver heads that are named, the most uneven first."""
-
-WORDS_LEFT = {"minExtent": 40, "titleX": -40}
 
 DIGITS = 4
 
@@ -43,11 +43,10 @@ def caption(data: RegionsData) -> str:
     return (
         f"A point is a head; a bar, what it gives to one of the {data.what}.\nCounted is the "
         "attention from those at least four later, over what is to be expected of its length and "
-        "of how far back the head looks "
-        "anyway: 1 is as much as expected. Upwards above is how uneven this is, its excess "
-        "kurtosis; to the right, how alike it is by every other one that looks, their correlation "
-        "(Pearson’s, for half of the text, not stepped up). A head to the left of 0.5 is uneven by "
-        "chance or in single places. Triangles below are both halves. The first of the "
+        "of how far back the head looks anyway: 1 is as much as expected. Upwards among the heads "
+        "is how uneven this is, its excess kurtosis; to the right, how alike it is by every other one that looks, their correlation "
+        "(Pearson’s, for half of the text, not stepped up). Triangles beside a bar "
+        "are both halves. The first of the "
         f"{data.what} and the last ones have no bar."
     )
 
@@ -67,7 +66,10 @@ def panels(data: RegionsData) -> list[str]:
 
 
 def boxes(data: RegionsData) -> list[grid.Box]:
-    return [grid.Box(1.9, 1.05), grid.Box(1.75, 0.95)]
+    widths = [grid.GRID_WIDTH * span // COLUMNS for span in (2, 3)]
+    return [
+        grid.Box(width / 350, 1.1, width, span) for width, span in zip(widths, (2, 3), strict=True)
+    ]
 
 
 def chart(data: RegionsData, panel: int = 0, **state: int) -> altair.LayerChart:
@@ -129,8 +131,10 @@ def _bars(data):
     table = altair.Chart(altair.NamedData("rows")).transform_calculate(
         text=region_names.texts(data, "region")
     )
-    x = region_names.across(data, "region", f"of the {data.what} (its place, from 0)")
-    y = altair.Y("value:Q", title="received, over what is expected").axis(tickCount=5, minExtent=30)
+    axis = altair.Axis(title=f"which of the {data.what} (index from 0)", **region_names.LOOKS)
+    x = altair.X("region:O", axis=axis, scale=altair.Scale(domain=region_names.places(data)))
+    y = altair.Y("value:Q", title="received, over what is expected").scale(padding=18)
+    y = y.axis(tickCount=5, minExtent=30)
     whole = table.transform_filter("datum.part === 'all'")
     tooltip = [
         altair.Tooltip("value:Q", title="received, over what is expected", format=".2f"),
@@ -139,15 +143,31 @@ def _bars(data):
     ]
     colour = theme.themed(*theme.MASS.values())
     bars = whole.mark_bar(color=colour, opacity=0.75, aria=False)
-    one = altair.Chart(altair.InlineData([{}]))
     halves = [
         table.transform_filter(f"datum.part === '{name}'")
         .mark_point(shape=shape, size=26, filled=True, color=altair.ExprRef("ink"), aria=False)
         .encode(x=x, y=y, tooltip=tooltip)
         for name, (shape, _) in HALVES.items()
     ]
-    rule = one.mark_rule(strokeDash=[4, 3], strokeWidth=1.4, aria=False)
-    return layered(bars.encode(x=x, y=y, tooltip=tooltip), *halves, rule.encode(**theme.at(y=1)))
+    top = whole.transform_window(
+        order="row_number()", sort=[altair.SortField("value", order="descending")]
+    ).transform_filter("datum.order === 1")
+    late = f"datum.region > {len(data.regions) / 2}"
+    style = {
+        "align": altair.ExprRef(f"{late} ? 'right' : 'left'"),
+        "dx": altair.ExprRef(f"{late} ? -8 : 8"),
+        "limit": altair.ExprRef("width * 0.7"),
+        "fontSize": theme.TICK,
+        "fontWeight": 600,
+    }
+    name = altair.Text("text:N")
+    rule = altair.Chart(altair.InlineData([{}])).mark_rule(strokeDash=[4, 3], aria=False)
+    return layered(
+        bars.encode(x=x, y=y, tooltip=tooltip),
+        *halves,
+        rule.encode(**theme.at(y=1)),
+        *(mark.encode(x=x, y=y, text=name) for mark in theme.halo(top.mark_text, **style)),
+    )
 
 
 def rows(data: RegionsData, panel: int = 0, **state: int) -> dict[str, Rows]:

@@ -20,6 +20,9 @@ FILE, MAP = "regions.json", "regions/{layer}.json"
 HEAD = "head_{}"
 """Column of a map: what one head gives."""
 
+FAR = 4
+"""How many regions later those are, at least, from which received attention is counted."""
+
 STEP = 0.0001
 """Unit of stored numbers; a value is off by at most half of it."""
 

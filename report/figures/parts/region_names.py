@@ -28,17 +28,18 @@ def controls(data: RegionsData) -> list[Control]:
 def across(data: RegionsData, field: str, title: str) -> altair.X:
     """The channel of regions to the right."""
     axis = altair.Axis(title=title, labelExpr=labels(data), labelLimit=118, **BELOW)
-    return altair.X(f"{field}:O", axis=axis, scale=altair.Scale(domain=_places(data)))
+    return altair.X(f"{field}:O", axis=axis, scale=altair.Scale(domain=places(data)))
 
 
 def down(data: RegionsData, field: str, title: str) -> altair.Y:
     """The channel of regions from the top."""
     limit = altair.ExprRef("width > 420 ? 130 : 64")
     axis = altair.Axis(title=title, labelExpr=labels(data), labelLimit=limit, **LOOKS)
-    return altair.Y(f"{field}:O", axis=axis, scale=altair.Scale(domain=_places(data)))
+    return altair.Y(f"{field}:O", axis=axis, scale=altair.Scale(domain=places(data)))
 
 
-def _places(data):
+def places(data: RegionsData) -> list[int]:
+    """All regions, in order."""
     return [region.index for region in data.regions]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from report.datasets.formats.regions import FAR
 from report.figures.parts.heads import Head, largest, ranks
 from report.kinds.regions.data import Region, RegionsData
 
@@ -84,6 +85,15 @@ class Findings:
     def received(self, at: Head, region: Region) -> float:
         """What a region receives of a head, over what is to be expected."""
         return float(self.data.received()[at.layer, at.head, region.index])
+
+    def most_given(self, at: Head, region: Region) -> float:
+        """The largest share of its attention that one of those at least four later gives to a
+        region.
+
+        raises: ValueError if none is so late
+        """
+        shares = self.data.between(at.layer, at.head)
+        return float(shares[region.index + FAR :, region.index].max())
 
     @property
     def others(self) -> list[Head]:

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from report.datasets.formats.regions import STEP
+from report.datasets.formats.regions import FAR, STEP
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.inputs.rows import own_text
 from report.kinds.regions import measure as kind
 from report.kinds.regions.data import verify
 from report.kinds.regions.findings import Findings
+from report.measurements.regions import APART
 from report.models.text.tokens import encode
 from report.study.study import read_study
 from tests import made_regions
@@ -128,6 +129,9 @@ def test_what_may_be_said_of_it(data):
     assert len(find.receivers) == 7
     region = find.most_received(top)
     assert find.received(top, region) == np.nanmax(data.received()[top.layer, top.head])
+    shares = data.between(top.layer, top.head)[region.index + FAR :, region.index]
+    assert find.most_given(top, region) == max(shares)
+    assert FAR == APART
     assert sum(number for _, number in find.come_back_to(find.receivers)) == 7
     assert len(find.others) == 5 * 28 - 7
     assert -1 <= find.agreement <= 1
