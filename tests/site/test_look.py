@@ -59,6 +59,7 @@ ARTICLES = pytest.mark.parametrize(
         "who-gets-the-drink",
         "which-heads-do-what",
         "what-four-bits-do",
+        "which-sentence-do-heads-come-back-to",
     ],
 )
 
