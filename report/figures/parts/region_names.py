@@ -33,8 +33,10 @@ def across(data: RegionsData, field: str, title: str) -> altair.X:
 
 def down(data: RegionsData, field: str, title: str) -> altair.Y:
     """The channel of regions from the top."""
-    limit = altair.ExprRef("width > 420 ? 130 : 64")
-    axis = altair.Axis(title=title, labelExpr=labels(data), labelLimit=limit, **LOOKS)
+    # as wide as Vega thinks, and some more for other fonts
+    limit, least = (altair.ExprRef(f"width > 420 ? {a} : {b}") for a, b in ((112, 56), (134, 72)))
+    room = {"labelLimit": limit, "minExtent": least}
+    axis = altair.Axis(title=title, labelExpr=labels(data), **room, **LOOKS)
     return altair.Y(f"{field}:O", axis=axis, scale=altair.Scale(domain=places(data)))
 
 
