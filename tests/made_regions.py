@@ -15,15 +15,15 @@ INPUTS = kind.Inputs(own_text(TEXT), "sentences", 1, ("Nobody answered Ann.", "T
 
 
 @cache
-def measured():
+def measured(name="qwen2-5x28"):
     """The model, what was measured of it, and the manifest's entries."""
-    loaded = load_model("qwen2-5x28")
+    loaded = load_model(name)
     return loaded, *kind.measure(loaded, INPUTS, lambda *_: None, lambda _: None)
 
 
-def study(folder):
-    """A `RegionsData` of an embedded model, measured into `folder`."""
-    loaded, result, facts = measured()
+def study(folder, name="qwen2-5x28"):
+    """A `RegionsData` of an embedded model, or of one in a folder, measured into `folder`."""
+    loaded, result, facts = measured(name)
     layers, heads = loaded.measured_layers, loaded.structure[0].heads
     about = {"name": loaded.identity["name"], "num_attention_heads": heads}
     manifest = provenance(1, layers, about)

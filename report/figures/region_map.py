@@ -22,7 +22,7 @@ def caption(data: RegionsData) -> str:
     return (
         "A row looks, a column is looked at.\nA cell is the probability that one of the "
         f"{data.what}, the row, gives to all tokens of another, the mean over its own. A row sums "
-        "to 1, or to what a sink of the head leaves. Much goes to the first one in most heads, "
+        "to 1, or to what a sink of the head leaves. Much may go to the first one, "
         "since it has the first token of the text; shades are stretched, so that small "
         "shares are seen beside it."
     )
@@ -45,11 +45,13 @@ def chart(data: RegionsData, **state: int) -> altair.LayerChart:
         query_text=region_names.texts(data, "query"),
         key_text=region_names.texts(data, "key"),
     )
+    place = {"orient": "top", "offset": theme.ABOVE}
+    if not data.sees_later:  # in the empty triangle
+        left = altair.ExprRef("width - max(134, width * 0.3)")
+        place = {"orient": "none", "legendX": left, "legendY": 8}
     legend = altair.Legend(
         title="probability",
-        orient="none",
-        legendX=altair.ExprRef("width - max(134, width * 0.3)"),
-        legendY=8,
+        **place,
         direction="horizontal",
         gradientLength=altair.ExprRef("max(110, width * 0.25)"),
         gradientThickness=10,
@@ -60,7 +62,7 @@ def chart(data: RegionsData, **state: int) -> altair.LayerChart:
     colour = altair.Color("share:Q", legend=legend).scale(
         type="pow", exponent=0.3, domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
     )
-    place = {
+    axes = {
         "x": region_names.across(data, "key", "is looked at (its place, from 0)"),
         "y": region_names.down(data, "query", "looks"),
     }
@@ -69,7 +71,7 @@ def chart(data: RegionsData, **state: int) -> altair.LayerChart:
         altair.Tooltip("query_text:N", title="of"),
         altair.Tooltip("key_text:N", title="on"),
     ]
-    cells = table.mark_rect(aria=False).encode(**place, color=colour, tooltip=tooltip)
+    cells = table.mark_rect(aria=False).encode(**axes, color=colour, tooltip=tooltip)
     return theme.frame(
         layered(cells),
         theme.Source(MAP, "tables", ["map"], tokens=None),

@@ -139,6 +139,12 @@ class RegionsData(ModelData):
         """The maps of a layer: query, key, and a column a head, as `formats.regions` has them."""
         return columnar.decode(self._read(MAP.format(layer=layer)))["map"]
 
+    @property
+    def sees_later(self) -> bool:
+        """Whether regions see later ones: an encoder."""
+        table = self.map(0)
+        return bool((table["key"] > table["query"]).any())
+
     def rises(self, by: str) -> tuple[float, np.ndarray]:
         """The rise of the loss on the answer without the receiver heads; and without each set of
         random heads of their layers: float [sets], nats a token.

@@ -12,6 +12,7 @@ import torch
 from report.datasets.formats.regions import FAR, STEP
 from report.datasets.read.study import open_study
 from report.errors import ReportError
+from report.figures import region_map
 from report.inputs.rows import own_text
 from report.kinds.regions import measure as kind
 from report.kinds.regions.data import verify
@@ -22,6 +23,7 @@ from report.study.study import read_study
 from tests import made_regions
 from tests.commands import report
 from tests.made_regions import INPUTS, TEXT, measured
+from tests.site import tiny_models
 from tests.themed import write_themed
 
 
@@ -232,6 +234,20 @@ def test_a_model_without_other_heads_is_measured_and_says_why_none_was_replaced(
     assert result.rises == {}
     assert "no head can be compared with others" in facts["regions"]["reason"]
     assert facts["regions"]["loss"] is None
+
+
+def test_an_encoder_has_maps_of_both_directions_and_says_why_no_head_was_replaced(tmp_path):
+    tiny_models.save("bert", tmp_path / "bert")
+    data = made_regions.study(tmp_path / "ef9876543210", str(tmp_path / "bert"))
+    verify(data)
+    assert "reads in both directions" in data.about["reason"]
+    assert [each.text for each in data.regions if each.added] == ["[CLS]", "[SEP]"]
+    assert [each.index for each in data.answer] == [len(data.regions) - 2]
+    assert data.sees_later
+    assert data.between(1, 1).sum(1) == pytest.approx(1, abs=STEP * len(data.regions))
+    with pytest.raises(ReportError, match=r"no head was replaced by mean: .* both directions"):
+        Findings(data).rise()
+    assert region_map.chart(data).to_dict()
 
 
 def test_an_article_is_made_measured_drawn_and_checked(tmp_path):

@@ -5,7 +5,7 @@ import sys
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from report.errors import ReportError
@@ -102,3 +102,14 @@ def test_whatever_the_text_regions_are_a_partition(text, by, widths):
 def test_it_needs_no_torch():
     code = "import sys, report.models.text.regions; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@given(some.text(alphabet="ab.1,^$()[]{}*+?\\|<=!:-&~ps\n", min_size=1, max_size=14))
+@settings(deadline=None, max_examples=300)
+def test_any_pattern_makes_a_partition_or_is_refused_in_a_sentence(pattern):
+    text = "ab ab1, b\n\naa."
+    try:
+        assert "".join(pieces(text, pattern=pattern)) == text
+    except ReportError as error:
+        assert "of `regions`" in str(error)
+        assert "\n" not in str(error)
