@@ -4,6 +4,7 @@ Regions lie side by side from the first character to the last, so every token is
 begins with a character that is seen; white space belongs to the region before it.
 """
 
+import math
 from bisect import bisect
 from collections.abc import Callable, Sequence
 
@@ -13,6 +14,13 @@ from report.errors import ReportError
 
 SECONDS = 2
 """How long a pattern may take for a whole text; usual are some milliseconds."""
+
+REPEATED = 10_000
+"""How often a pattern may say, by numbers in braces, that something is repeated: what is repeated
+is copied so often before anything is matched, and recursion is copied without end."""
+
+COUNTS = regex.compile(r"\{(?:\d*,)?(\d+)(?=,?\})")
+RECURSION = regex.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
 
 WORDS = regex.compile(r"(?w)\b(?=\S)")
 """Where a word or a sign begins: the word boundaries of Unicode Standard Annex 29."""
@@ -62,9 +70,15 @@ def beginnings(text: str, by: str | None = None, pattern: str | None = None) -> 
 
 
 def _edges(text, pattern):
+    times = math.prod(int(most) or 1 for most in COUNTS.findall(pattern))
+    if times > REPEATED or RECURSION.search(pattern):
+        raise ReportError(
+            f"the pattern {pattern!r} of `regions` calls itself, or repeats something more than "
+            f"{REPEATED:,} times; write a simpler one"
+        )
     try:
         matches = list(regex.finditer(pattern, text, timeout=SECONDS))
-    except (regex.error, ValueError, OverflowError, RecursionError) as error:
+    except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise ReportError(
             f"the pattern {pattern!r} of `regions` is no regular expression ({error}); mend it"
         ) from error

@@ -52,6 +52,9 @@ def test_a_pattern_makes_regions_of_what_it_matches_and_of_what_lies_between():
     ("pattern", "message"),
     [
         ("(", "is no regular expression .*mend it"),
+        ("(?:a{999}){999}", "repeats something more than 10,000 times; write a simpler one"),
+        ("a{10001,}", "repeats something more than 10,000 times"),
+        ("(?:(?R))*a", "calls itself"),
         ("z", "matches nothing in the text; take one that does"),
         (r"(a|a|aa)+(?<!a)b", "takes more than 1 seconds for 61 characters"),
     ],
