@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.datasets.formats.regions import FAR, HEAD, MAP
-from report.figures.parts import choices, region_names, theme
+from report.figures.parts import region_names, theme
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
@@ -39,7 +39,6 @@ controls = region_names.controls
 
 
 def chart(data: RegionsData, **state: int) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     table = altair.Chart(altair.NamedData("map")).transform_calculate(
         share=f"datum['{HEAD.format('')}' + head]",
         query_text=region_names.texts(data, "query"),
@@ -76,22 +75,19 @@ def chart(data: RegionsData, **state: int) -> altair.LayerChart:
         layered(cells),
         theme.Source(MAP, "tables", ["map"], tokens=None),
         description=f"{title(data)}: a map of {data.what}",
-        controls=at,
-        params=[altair.param(name="head", value=at[1].value)],
+        params=[altair.param(name="head", value=state["head"])],
         walk=["key", "query"],
     )
 
 
 def rows(data: RegionsData, **state: int) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
-    return {"map": theme.records(data.map(at["layer"]))}
+    return {"map": theme.records(data.map(state["layer"]))}
 
 
 def seen(data: RegionsData, **state: int) -> str:
     """Which one of those far enough back the head gives most, and what it gives to the first."""
-    at = choices.values(controls(data), state)
-    shares = data.between(at["layer"], at["head"])
-    name, first = head_label(at["layer"], at["head"]), float(shares[1:, 0].mean())
+    shares = data.between(state["layer"], state["head"])
+    name, first = head_label(state["layer"], state["head"]), float(shares[1:, 0].mean())
     back = np.tril(shares, -FAR)[:, 1:]
     query, key = np.unravel_index(back.argmax(), back.shape)
     return (

@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, grid, marking, region_names, theme
+from report.figures.parts import grid, marking, region_names, theme
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
@@ -74,12 +74,10 @@ def boxes(data: RegionsData) -> list[grid.Box]:
 
 
 def chart(data: RegionsData, panel: int = 0, **state: int) -> altair.LayerChart:
-    at = choices.at_state(controls(data), state)
     return theme.frame(
         _bars(data) if panel else _heads(data),
         theme.Source(ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: {('a point a head', 'a bar a region')[panel]}",
-        controls=at,
         params=marking.marked("layer", "head"),
         **({"walk": ["region", "part"]} if panel else {}),
     )
@@ -172,8 +170,7 @@ def _bars(data):
 
 
 def rows(data: RegionsData, panel: int = 0, **state: int) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
-    return {"rows": _of_head(data, at["layer"], at["head"]) if panel else _of_heads(data)}
+    return {"rows": _of_head(data, state["layer"], state["head"]) if panel else _of_heads(data)}
 
 
 def _of_heads(data):
@@ -210,8 +207,7 @@ def _of_head(data, layer, head):
 
 def seen(data: RegionsData, **state: int) -> str:
     """Which the head comes back to most, and how uneven and how reliable it is."""
-    at = choices.values(controls(data), state)
-    place = at["layer"], at["head"]
+    place = state["layer"], state["head"]
     scores, name = data.received()[place], head_label(*place)
     if np.isnan(scores).all():
         return f"{name} does not look so far back."

@@ -14,9 +14,16 @@ from report.pages.new import stands_in
 from report.pages.render import failing, names_of
 from report.pages.templates import environment
 from report.study.study import read_study
-from tests import made_answers, made_conditions, made_regions, rendered
+from tests import made_answers, made_conditions, rendered
 from tests.commands import ROOT
-from tests.figures import hand_atlas, hand_difference, hand_made, hand_sweep, hand_table
+from tests.figures import (
+    hand_atlas,
+    hand_difference,
+    hand_made,
+    hand_regions,
+    hand_sweep,
+    hand_table,
+)
 
 
 def render(tmp_path, text, through_errors=False, **values):
@@ -254,7 +261,7 @@ OTHER_DATA = {
     "what-four-bits-do": lambda folder: hand_difference.study(folder, ("Q8_0", "Q4_0", "MXFP4")),
     "which-heads-do-what": hand_atlas.study,
     "who-gets-the-drink": None,
-    "which-sentence-do-heads-come-back-to": made_regions.study,
+    "which-sentence-do-heads-come-back-to": hand_regions.study,
     "who-tells-it-where-to-look": of_other_heads,
 }
 """Article that ships -> a function from a folder to data of its kind, of numbers at random."""

@@ -20,16 +20,16 @@ from report.kinds.regions.findings import Findings
 from report.measurements.regions import APART
 from report.models.text.tokens import encode
 from report.study.study import read_study
-from tests import made_regions
 from tests.commands import report
-from tests.made_regions import INPUTS, TEXT, measured
+from tests.figures import hand_regions
+from tests.figures.hand_regions import INPUTS, TEXT, measured
 from tests.site import tiny_models
 from tests.themed import write_themed
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    return made_regions.study(tmp_path_factory.mktemp("regions") / "cd9876543210")
+    return hand_regions.study(tmp_path_factory.mktemp("regions"))
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_a_model_without_other_heads_is_measured_and_says_why_none_was_replaced(
 
 def test_an_encoder_has_maps_of_both_directions_and_says_why_no_head_was_replaced(tmp_path):
     tiny_models.save("bert", tmp_path / "bert")
-    data = made_regions.study(tmp_path / "ef9876543210", str(tmp_path / "bert"))
+    data = hand_regions.study(tmp_path / "of_bert", str(tmp_path / "bert"))
     verify(data)
     assert "reads in both directions" in data.about["reason"]
     assert [each.text for each in data.regions if each.added] == ["[CLS]", "[SEP]"]
@@ -247,7 +247,7 @@ def test_an_encoder_has_maps_of_both_directions_and_says_why_no_head_was_replace
     assert data.between(1, 1).sum(1) == pytest.approx(1, abs=STEP * len(data.regions))
     with pytest.raises(ReportError, match=r"no head was replaced by mean: .* both directions"):
         Findings(data).rise()
-    assert region_map.chart(data).to_dict()
+    assert region_map.chart(data, layer=1, head=1).to_dict()
 
 
 def test_an_article_is_made_measured_drawn_and_checked(tmp_path):

@@ -22,7 +22,8 @@ def measured(name="qwen2-5x28"):
 
 
 def study(folder, name="qwen2-5x28"):
-    """A `RegionsData` of an embedded model, or of one in a folder, measured into `folder`."""
+    """A `RegionsData` of an embedded model, or of one in a folder, measured into a folder in it."""
+    folder /= "cd9876543210"
     loaded, result, facts = measured(name)
     layers, heads = loaded.measured_layers, loaded.structure[0].heads
     about = {"name": loaded.identity["name"], "num_attention_heads": heads}
