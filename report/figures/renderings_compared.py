@@ -242,7 +242,7 @@ def seen(data: TableData, **state: str) -> str:
         ends.append(_end(values, labels, np.argmin))
     words = ("Most", "Least")
     if shown == "times":
-        words = ("For their number of tokens, most", "Least")
+        words = ("Per token, most", "Least")
     said = [
         f"{word} goes to {name}: {_listed(numbers, shown)} (as {score_terms.listed(ways)})."
         for word, end in zip(words, ends, strict=False)
