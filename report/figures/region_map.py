@@ -91,7 +91,7 @@ def seen(data: RegionsData, **state: int) -> str:
     back = np.tril(shares, -FAR)[:, 1:]
     query, key = np.unravel_index(back.argmax(), back.shape)
     return (
-        f"{FAR} back or more, {name} looks most from number {query} to number {key + 1}: "
+        f"At least {FAR} back, {name} looks most from number {query} at number {key + 1}: "
         f"{percent(float(back[query, key]))}. The first of the {data.what} gets "
         f"{percent(first)} in the mean."
     )
