@@ -99,6 +99,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             bars.mark_rect(fill="transparent", aria=False).encode(y=y, tooltip=tooltip),
             _bar(bars).encode(x=x, y=y, color=colour, tooltip=tooltip),
             altair.Chart(altair.InlineData([{}])).mark_rule(aria=False).encode(**theme.at(x=0)),
+            bars.mark_rule(opacity=0, aria=False).encode(x="least:Q", x2="most:Q"),
             frame.encode(x=x, y=y),
         ),
         theme.Source(predicted.address(data, ROWS), "tables", ["bars"], tokens=None),
@@ -116,17 +117,24 @@ def _bar(table):
 
 def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
     sentence, head, target = _shown(data, state)
-    parts = made_of(head, target, list(SIDES)[panel])
-    largest = sorted(parts, key=lambda part: -abs(part[1]))
+    sides = [_bars_of(head, target, side) for side in SIDES]
+    values = [bar["value"] for bars in sides for bar in bars]
+    about = {"target": f"{target}  “{sentence.tokens[target].label}”"}
+    # so that a length means the same in both panels
+    about |= {"least": min(values), "most": max(values)}
+    return {"bars": [bar | about for bar in sides[panel]]}
+
+
+def _bars_of(head, target, side):
+    """The largest parts, the highest first, and one for all others."""
+    largest = sorted(made_of(head, target, side), key=lambda part: -abs(part[1]))
     shown, others = largest[:SHOWN], largest[SHOWN:]
     shown.sort(key=lambda part: -part[1])
-    text = f"{target}  “{sentence.tokens[target].label}”"
-    told = [
+    bars = [
         {
             "order": order,
             "part": part.label,
             "value": value,
-            "target": text,
             # a bar of a head can be marked; others have no layer, and cannot
             "layer": part.layer if part.kind == "head" else None,
             "head": part.head if part.kind == "head" else None,
@@ -134,10 +142,9 @@ def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
         for order, (part, value) in enumerate(shown)
     ]
     if others:
-        both = {"order": len(told), "part": f"{len(others)} other parts"}
-        both |= {"value": sum(value for _, value in others), "target": text}
-        told.append(both | {"layer": None, "head": None})
-    return {"bars": told}
+        both = {"order": len(bars), "part": f"{len(others)} other parts"}
+        bars.append(both | {"value": sum(v for _, v in others), "layer": None, "head": None})
+    return bars
 
 
 def made_of(head, target: int, side: str) -> list[tuple]:
@@ -178,7 +185,7 @@ def seen(data: PredictionData, **state: int) -> str:
     return (
         f"L{head.layer}H{head.head} gives {percent(share)} of its attention to "
         f"{predicted.quoted(sentence.tokens[target].label)}, whose score is {number(abs(total))} "
-        f"{way} the average. Each side has a scale of its own. Of single parts, "
+        f"{way} the average. Of single parts, "
         f"{found['key']} adds most in the key, and {found['query']} in the query."
     )
 
