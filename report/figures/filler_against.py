@@ -3,7 +3,7 @@
 import math
 
 from report.datasets.formats.conditions import called
-from report.figures.parts import one_row, received, received_numbers
+from report.figures.parts import one_row, received, received_numbers, score_terms
 from report.figures.parts.received import Panels
 
 
@@ -61,13 +61,10 @@ def seen(data: Panels, **state: str) -> str:
     if min(second_weights) <= 0 or any(w != w for w in first_weights + second_weights):
         return f"“{first}” and “{second}” cannot be compared in every panel."
     times = [a / b for a, b in zip(first_weights, second_weights, strict=True)]
-    begins, *others = [
-        (place.title, number) for place, number in zip(data.places, _as_exact(times), strict=True)
-    ]
-    more = "".join(f"; in {title}, {number} times" for title, number in others)
+    each = "Panel by panel, a" if len(times) > 1 else "A"
     return (
-        f"In {begins[0]}, “{first}” get {begins[1]} times what “{second}” gets for each "
-        f"token{more}. The weights are means over the {data.noun}.{received.straddling(data)}"
+        f"{each} token of “{first}” gets {score_terms.listed(_as_exact(times))} times what one of "
+        f"“{second}” gets. The weights are means over the {data.noun}.{received.straddling(data)}"
     )
 
 

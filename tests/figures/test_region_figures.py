@@ -23,14 +23,14 @@ def test_what_is_seen_in_a_map_is_its_largest_share_besides_the_first(regions):
     below = [(shares[i, j], i, j) for i in range(len(shares)) for j in range(1, i - APART + 1)]
     _, query, key = max(below)
     seen = region_map.seen(regions, layer=3, head=9)
-    assert f", L3H9 looks most from number {query} to number {key}: " in seen
-    assert seen.startswith(f"{APART} back or more")
+    assert f", L3H9 looks most from number {query} at number {key}: " in seen
+    assert seen.startswith(f"At least {APART} back")
 
 
 def test_maps_open_at_the_first_receiver_head_and_name_texts(regions):
     layer, head = (control.value for control in region_map.controls(regions))
     assert (layer, head) == regions.receivers[0]
-    spec = region_map.chart(regions).to_dict()
+    spec = region_map.chart(regions, layer=layer, head=head).to_dict()
     told = spec["layer"][0]["transform"]
     texts = next(each["calculate"] for each in told if each.get("as") == "query_text")
     assert all(f"{region.index}: {region.text}" in texts for region in regions.regions)

@@ -217,7 +217,10 @@ CASES = {
     "attention_concentration": [
         (statistics([[0.5, 0.496, 0.5], [0.494, 0.1, 0.1]]), "2 other heads come within"),
         (statistics([[0.0, 0.0, 0.0]]), "For all 3 heads, this is 0."),
-        (statistics([[0.5, 0.5]]), "L0H0|0.50 ahead|Another head comes|all 2 heads are at 0.50"),
+        (
+            statistics([[0.5, 0.5]]),
+            "L0H0|a probability of 0.50|Another head comes|all 2 heads are at 0.50",
+        ),
     ],
     "update_magnitude": [
         (HISTOGRAM, "shorter than 0.65 times|Head 1 writes most (median 2.0), head 0 least (0.20)"),

@@ -17,9 +17,10 @@ from report.errors import ReportError
 from report.inputs import rows
 from report.inputs.passages import Passage, corpus, passage
 from report.kinds.prediction.measure import MEANS_OF, replacements
-from report.measuring.forecast import needs, reads, writes
+from report.measuring.forecast import beyond, needs, reads, writes
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
+from report.text import count
 
 if TYPE_CHECKING:
     from report.measurements.regions import Received
@@ -132,15 +133,16 @@ def tokenized(loaded: LoadedModel, inputs: Inputs) -> Text:
     pieces = encoded(loaded.tokenizer, text.text, **reading(False))
     spans, added = pieces["offset_mapping"], pieces["special_tokens_mask"]
     region = regions(text.text, begin, spans, added)
-    number = region[-1] + 1
-    if not FEWEST <= number <= MOST:
-        raise ReportError(
-            f"the text has {number} regions, and an article takes {FEWEST} to {MOST}; take a "
-            f"{'longer' if number < FEWEST else 'shorter'} one, or cut it otherwise by `regions`"
-        )
-    firsts = [region.index(place) for place in range(number)]
+    firsts = [region.index(place) for place in range(region[-1] + 1)]
     ends = [*firsts[1:], len(region)]
     of_text = [place for place, first in enumerate(firsts) if not added[first]]
+    number = len(of_text)
+    if not FEWEST <= number <= MOST:
+        raise ReportError(
+            f"the text has {count(number, 'region')}, and an article takes {FEWEST} to {MOST}; "
+            f"take a {'longer' if number < FEWEST else 'shorter'} one, or cut it otherwise by "
+            "`regions`"
+        )
     if inputs.answer >= len(of_text):
         raise ReportError(
             f"`answer: {inputs.answer}` leaves no region before it, the text has {len(of_text)}; "
@@ -257,6 +259,8 @@ def _announce(loaded, text, announce):
     what = "a text, and again without sets of heads"
     sentence = reads(name, what, PASSES * tokens, PASSES, about=True)
     announce(sentence + needs(loaded, logits=tokens))
+    if said := beyond(loaded.identity, tokens):
+        announce(said)
     heads = loaded.measured_layers * loaded.structure[0].heads
     number = len(text.regions)
     announce(writes(name, heads * (number * (number + 1) // 2 * 5 + number * 30 + 400)))

@@ -30,6 +30,8 @@ class RegionsSpec(BaseModel):
 
 def _spelt_out(value):
     """The way to cut alone stands for a mapping."""
+    if not isinstance(value, str | dict | RegionsSpec | None):
+        raise ValueError("is no way to cut a text; say `sentences`, or `{pattern: …}`")
     return {"by": value} if isinstance(value, str) else value
 
 
@@ -49,7 +51,7 @@ def _require(front):
 
 
 QUESTION = Question(
-    place=7,
+    place=8,
     called="regions",
     keys=Keys,
     blamed="passage",

@@ -1,12 +1,13 @@
 """Cuts a text into regions: words, sentences, lines, paragraphs, or what a pattern matches.
 
 Regions lie side by side from the first character to the last, so every token is in exactly one. One
-begins with a character that is seen; white space belongs to the region before it.
+begins with a character that is seen; white space and hidden marks belong to the region before it.
 """
 
 import math
 from bisect import bisect
 from collections.abc import Callable, Sequence
+from unicodedata import category
 
 import regex
 
@@ -21,6 +22,8 @@ is copied so often before anything is matched, and recursion is copied without e
 
 COUNTS = regex.compile(r"\{(?:\d*,)?(\d+)(?=,?\})")
 RECURSION = regex.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
+SPREAD_OUT = regex.compile(r"\(\?\w*x")
+"""The flag by which white space does not count, not even in the numbers of `COUNTS`."""
 
 WORDS = regex.compile(r"(?w)\b(?=\S)")
 """Where a word or a sign begins: the word boundaries of Unicode Standard Annex 29."""
@@ -28,7 +31,8 @@ WORDS = regex.compile(r"(?w)\b(?=\S)")
 SENTENCES = regex.compile(
     r"""
     (?:
-        [.!?…؟۔।॥։።]+ ["'”’»)\]]* \s+ (?! [\s\p{Ll}] )  # then white space, and no small letter
+        (?<! [.!?…؟۔।॥։።]) [.!?…؟۔।॥։።]++               # all of them at once: each is tried once
+        ["'”’»)\]]*+ \s+ (?! [\s\p{Ll}] )               # white space, and no small letter
       | [。！？｡]+ [”’」』）"]* \s*                          # where no space stands between
       | \n [^\S\n]* \n \s*                             # a blank line ends what has no full stop
     )
@@ -71,22 +75,26 @@ def beginnings(text: str, by: str | None = None, pattern: str | None = None) -> 
 
 def _edges(text, pattern):
     times = math.prod(int(most) or 1 for most in COUNTS.findall(pattern))
-    if times > REPEATED or RECURSION.search(pattern):
+    if times > REPEATED or RECURSION.search(pattern) or SPREAD_OUT.search(pattern):
         raise ReportError(
-            f"the pattern {pattern!r} of `regions` calls itself, or repeats something more than "
-            f"{REPEATED:,} times; write a simpler one"
+            f"the pattern {pattern!r} of `regions` calls itself, repeats something more than "
+            f"{REPEATED:,} times, or is spread out by (?x); write a simpler one"
         )
     try:
         matches = list(regex.finditer(pattern, text, timeout=SECONDS))
-    except (regex.error, ValueError, OverflowError, RecursionError, MemoryError) as error:
+    except (RecursionError, MemoryError) as error:
+        raise ReportError(
+            f"the pattern {pattern!r} of `regions` takes too much memory; write a simpler one"
+        ) from error
+    except (regex.error, ValueError, OverflowError) as error:
         raise ReportError(
             f"the pattern {pattern!r} of `regions` is no regular expression ({error}); mend it"
         ) from error
     except TimeoutError as error:
         raise ReportError(
             f"the pattern {pattern!r} of `regions` takes more than {SECONDS} seconds for "
-            f"{len(text)} characters; write one that does not repeat what is repeated, such as "
-            "(a+)+"
+            f"{len(text)} characters; write one that needs less, and does not repeat what is "
+            "repeated, as (a+)+ does"
         ) from error
     if not matches:
         raise ReportError(
@@ -98,7 +106,7 @@ def _edges(text, pattern):
 def _skip(text, place, end=None):
     """The first character from a place on that is seen, or the end."""
     end = len(text) if end is None else end
-    while place < end and text[place].isspace():
+    while place < end and (text[place].isspace() or category(text[place]) in ("Cc", "Cf")):
         place += 1
     return place
 

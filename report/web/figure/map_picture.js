@@ -36,7 +36,7 @@ export function mapPicture({ picture, markers, part, square }, ramp, kinds, pape
   pen.scale(canvas.width / width, canvas.height / height);
   // of markers on top of each other nothing but their outlines would be seen
   pen.strokeStyle = across > 1.5 ? paper : "transparent";
-  pen.lineWidth = across > 3 ? 0.5 : 0.25;
+  pen.lineWidth = across > 12 ? 2.2 : across > 3 ? 0.5 : 0.25;
   const spots = spotsOf(seen, place, part, side);
   for (const [kind, shape, colour] of kinds) {
     pen.fillStyle = colour;

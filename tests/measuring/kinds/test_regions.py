@@ -215,8 +215,8 @@ def test_front_matter_that_does_not_fit_is_refused(tmp_path, regions, more, mess
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"passage": own_text("One. Two. Three.")}, "has 4 regions, .* take a longer one"),
-        ({"by": "words", "passage": own_text("a " * 200)}, "has 201 regions, .* take a shorter"),
+        ({"passage": own_text("One. Two. Three.")}, "has 3 regions, .* take a longer one"),
+        ({"by": "words", "passage": own_text("a " * 200)}, "has 200 regions, .* take a shorter"),
         ({"answer": 16}, "`answer: 16` leaves no region before it, the text has 16"),
         ({"by": {"pattern": "zebra"}}, "matches nothing in the text"),
     ],

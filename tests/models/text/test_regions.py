@@ -24,6 +24,7 @@ def pieces(text, by=None, pattern=None):
         ("sentences", "灯亮了。|谁点的？|「不知道！」|没人说"),
         ("sentences", "من أشعل المصباح؟ |لا أحد. |نعم"),
         ("sentences", "दीपक किसने जलाया। |पता नहीं॥ |ठीक"),
+        ("sentences", "من أشعل المصباح؟ |لا أحد.\u200f\u202e"),
         ("sentences", "A title\n\n|One line\nand the same sentence.\n|Next"),
         ("words", "It |cost |3.50|! |Don’t "),
         ("words", "灯|亮|了|。 |ok"),
@@ -52,7 +53,8 @@ def test_a_pattern_makes_regions_of_what_it_matches_and_of_what_lies_between():
     ("pattern", "message"),
     [
         ("(", "is no regular expression .*mend it"),
-        ("(?:a{999}){999}", "repeats something more than 10,000 times; write a simpler one"),
+        ("(?:a{999}){999}", "repeats something more than 10,000 times.*write a simpler one"),
+        ("(?x)a{20000000 }", "is spread out by .*write a simpler one"),
         ("a{10001,}", "repeats something more than 10,000 times"),
         ("(?:(?R))*a", "calls itself"),
         ("z", "matches nothing in the text; take one that does"),
@@ -64,6 +66,11 @@ def test_a_pattern_that_does_not_do_is_refused_in_one_sentence(pattern, message,
     with pytest.raises(ReportError, match=message) as refused:
         beginnings("a" * 60 + "c", pattern=pattern)
     assert str(refused.value).count("\n") == 0
+
+
+def test_a_text_of_nothing_but_full_stops_takes_no_square_of_its_length():
+    dots = "." * 200_000  # hours, if every run were tried from each of its full stops
+    assert pieces(f"Ann. {dots}x", "sentences") == ["Ann. ", f"{dots}x"]
 
 
 def test_tokens_over_a_border_are_of_the_region_in_which_they_begin():
