@@ -259,8 +259,8 @@ def _announce(loaded, text, announce):
     what = "a text, and again without sets of heads"
     sentence = reads(name, what, PASSES * tokens, PASSES, about=True)
     announce(sentence + needs(loaded, logits=tokens))
-    if said := beyond(loaded.identity, tokens):
-        announce(said)
+    if longer := beyond(loaded.identity, tokens):
+        announce(longer)
     heads = loaded.measured_layers * loaded.structure[0].heads
     number = len(text.regions)
     announce(writes(name, heads * (number * (number + 1) // 2 * 5 + number * 30 + 400)))
