@@ -277,12 +277,12 @@ NOTES = """() => {
 
 def test_notes_stand_in_the_margin_of_wide_windows_alone(visit):
     """Each is seen, beside its sentence, and covers nothing."""
-    page = visit("articles/filler-tokens/", viewport={"width": 1280, "height": 800})
+    page = visit("articles/how-heads-form/", viewport={"width": 1280, "height": 800})
     count = page.locator(".footnote li").count()
     for width in (1240, 1440):
         page.set_viewport_size({"width": width, "height": 800})
         seen = page.evaluate(NOTES)
-        assert seen["notes"] == count >= 2
+        assert seen["notes"] == count >= 1
         assert seen["covered"] == []
         assert seen["left"] >= 0
         assert min(seen["far"]) > -10  # not above the reference
