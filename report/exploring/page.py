@@ -22,7 +22,7 @@ from report.kinds.passage.data import PassageData
 from report.kinds.passage.live import LivePassage, OfCorpus
 from report.kinds.passage.measure import NOT_IN_SUMS, Inputs, parts, tokenized
 from report.kinds.prediction.live import LivePrediction
-from report.measures import OwnMeasure, known, own_files, own_measures
+from report.measures import OwnMeasure, known, named, own_files, own_measures
 from report.measuring.forecast import require_room
 from report.measuring.key import beside_files, files_of
 from report.measuring.kind import Announce
@@ -158,7 +158,9 @@ class Explorer:
             self._require_short(text)
         if question.first:
             texts = {name: question.text}
-        read = [self._passage(*each, announce, progress) for each in texts.items()]
+        # a comparison is of all measures; a figure is of one
+        wanted = None if question.other.strip() else {named(question.measure, known(self.measures))}
+        read = [self._passage(*each, wanted, announce, progress) for each in texts.items()]
         data = read[0]
         effects, lacks = (None, "") if question.first else self._effects(question, data, progress)
         article = ArticleFigures(name, Project(self.root), data, pictures=False)
@@ -172,12 +174,11 @@ class Explorer:
         now = {each: files[each]() for each in _at_once(article)} if question.first else {}
         return Answer(question.number, html, files, now, views)
 
-    def _passage(self, place, text, announce, progress):
+    def _passage(self, place, text, wanted, announce, progress):
         """A text that is measured, now or for an answer that is still there."""
-        loaded, inputs = self.model.loaded, self._inputs(text)
-        data = self._reused(
-            text, place, lambda: LivePassage(loaded, inputs, lambda _: None, progress, self.corpus)
-        )
+        about = self.model.loaded, self._inputs(text), lambda _: None, progress, self.corpus
+        data = self._reused(text, place, lambda: LivePassage(*about, wanted))
+        data.add(wanted, progress)
         for sentence in data.remarks:
             announce(sentence)
         return data

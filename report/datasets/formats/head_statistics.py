@@ -20,8 +20,9 @@ STEP = 0.0001
 
 
 def applies(measure: Measure, sources: dict[str, HeadStatistics]) -> bool:
-    """Whether a measure applies to a row of any head; sources: as of `encode`."""
-    return not all(np.isnan(of.mean(measure.name)).all() for of in sources.values())
+    """Whether a measure was taken, and applies to a row of any head; sources: as of `encode`."""
+    taken = [of.mean(measure.name) for of in sources.values() if measure.name in of.sums]
+    return any(not np.isnan(mean).all() for mean in taken)
 
 
 def encode(measure: Measure, sources: dict[str, HeadStatistics]) -> dict:

@@ -7,7 +7,7 @@ checksum of the weights, which is left out: all of them would be read for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from copy import copy
 from dataclasses import dataclass, is_dataclass
 from functools import partial
@@ -84,6 +84,7 @@ class LivePassage(InMemory, PassageData):
         announce: Announce,
         progress: Callable[..., None] | None = None,
         corpus: OfCorpus | None = None,
+        wanted: Collection[str] | None = None,
     ):
         """Measure a passage.
 
@@ -92,6 +93,8 @@ class LivePassage(InMemory, PassageData):
         announce: called with warnings, which are of the text or the model
         progress: called with (layers done, layers); what it raises ends the measuring
         corpus: what heads of this model do over many texts
+        wanted: names of those measures of heads that are taken at first, since all of them take as
+            long as everything else; None: all
         raises: ReportError if the passage cannot be measured
         """
         super().__init__(Path())
@@ -102,27 +105,57 @@ class LivePassage(InMemory, PassageData):
             self.remarks.append(sentence)
             announce(sentence)
 
-        read, taken = measure.tokenized(loaded, inputs), known(inputs.measures).values()
+        self._loaded, self._inputs, self._corpus = loaded, inputs, corpus
+        read, taken = measure.tokenized(loaded, inputs), self._lacking(wanted)
         tokens = len(read.token_ids)
         if said := beyond(loaded.identity, tokens):
             say(said)
         with heard(loaded.identity["name"], say), enough_memory(f"measuring {tokens} tokens"):
             kept_heads.require(loaded, inputs.heads)
-            whole = measure_passage(loaded, read.token_ids, progress, measures=[*taken])
-        self._measurement = of_heads = kept_heads.of(whole, inputs.heads)
-        own = measure.OfPassage(read.tokens, hashed(read.token_ids), of_heads, None)
-        measured, facts = measure.joined(inputs, own, None)
-        self._makers = dict([*measure.makers(measured), *attention_makers(of_heads)])
+            whole = measure_passage(loaded, read.token_ids, progress, measures=taken)
+        self._measurement = kept_heads.of(whole, inputs.heads)
+        own = measure.OfPassage(read.tokens, hashed(read.token_ids), self._measurement, None)
+        self._whole, facts = measure.joined(inputs, own, None)
+        self._makers = dict(attention_makers(self._measurement))
         if corpus is not None:
             facts["corpus"] = corpus.facts
-            self._makers |= _beside(self._makers, corpus, known(inputs.measures), of_heads)
         self.manifest = {
             "kind": self.kind,
             **_recorded(loaded, say),
             **facts,
-            **measure.described(measured),
-            "files": dict.fromkeys(self._makers),
+            **measure.described(self._whole),
+            "files": {},
         }
+        self._list()
+
+    def add(self, wanted: Collection[str] | None, progress: Callable[..., None] | None) -> None:
+        """Take more measures of its heads, if it lacks any, by reading the text once more.
+
+        wanted, progress: as when it is made
+        raises: ReportError if they cannot be taken
+        """
+        if taken := self._lacking(wanted):
+            tokens = self._measurement.token_ids
+            with enough_memory(f"measuring {len(tokens)} tokens"):
+                more = measure_passage(self._loaded, tokens, progress, measures=taken)
+            more = kept_heads.of(more, self._inputs.heads)
+            self._measurement.statistics.sums |= more.statistics.sums
+            self._list()
+
+    def _lacking(self, wanted):
+        there = self._measurement.statistics.sums if hasattr(self, "_measurement") else ()
+        measures = known(self._inputs.measures)
+        names = measures if wanted is None else wanted
+        return [measures[name] for name in measures if name in names and name not in there]
+
+    def _list(self):
+        """Name what there is; copies have the same."""
+        makers = dict(measure.makers(self._whole))
+        if self._corpus is not None:
+            makers |= _beside(makers, self._corpus, known(self._inputs.measures), self._measurement)
+        self._makers |= makers
+        self.manifest["files"] |= dict.fromkeys(self._makers)
+        vars(self).pop("measures", None)
 
     @property
     def size(self) -> int:
@@ -162,7 +195,7 @@ def _beside(makers, corpus, measures, of_heads) -> Iterable[tuple[str, Callable[
     """Makers of the tables of heads, with the rows over many texts below those of the passage."""
     for name, each in measures.items():
         file = head_statistics.FILE.format(name)
-        if file in corpus.tables:
+        if file in corpus.tables and name in of_heads.statistics.sums:
             # where a measure is of no head of the passage, only many texts have a table of it
             own = partial(head_statistics.encode, each, {"passage": of_heads.statistics})
             yield file, partial(_joined, makers.get(file, own), corpus.tables[file])
