@@ -118,10 +118,13 @@ def site(
 
 @app.command()
 def explore(
-    model: Annotated[
-        str,
-        typer.Argument(help="An embedded model, a folder, a GGUF file, or owner/model on the hub."),
-    ] = "falcon-8x8",
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Embedded models, folders, GGUF files, or owner/model on the hub; the page "
+            "opens with the first. Default: falcon-8x8."
+        ),
+    ] = None,
     layers: Annotated[
         str | None, typer.Option(help="First layers to measure: 4, or 0-3, or all.")
     ] = None,
@@ -134,7 +137,7 @@ def explore(
 
     options = {"layers": layers, "device": device}
     given = {name: value for name, value in options.items() if value}
-    serve_page(model, given, chat, port, say)
+    serve_page([*dict.fromkeys(models or ["falcon-8x8"])], given, chat, port, say)
 
 
 @app.command()

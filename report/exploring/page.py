@@ -31,6 +31,7 @@ from report.pages.article import ArticleFigures
 from report.pages.policy import policy
 from report.pages.templates import environment, head_name
 from report.project import Project
+from report.text import count
 
 NAME = "text-{}"
 """Of a text among all that were typed; {}: its number."""
@@ -125,17 +126,24 @@ class Explorer:
         """Of the model."""
         return self.model.loaded.identity["name"]
 
-    def page(self) -> str:
-        """The HTML of the page, before anything is measured."""
+    @property
+    def shape(self) -> str:
+        """How many layers are measured, and how many heads each has."""
         about = self.model.loaded.identity
+        layers = count(about["layers_measured"], "layer")
+        return f"{layers} of {count(about['num_attention_heads'], 'head')}"
+
+    def page(self, together: Mapping[str, Explorer] | None = None) -> str:
+        """The HTML of the page, before anything is measured.
+
+        together: name -> what a reader may choose, this one first; None: this one alone
+        """
         measures = {name: each.title for name, each in sorted(known(self.measures).items())}
         return self._filled(
             "explore.html.j2",
             policy=policy(),
             sheets=SHEETS,
-            model=self.name,
-            layers=about["layers_measured"],
-            heads=about["num_attention_heads"],
+            models={name: each.shape for name, each in (together or {self.name: self}).items()},
             measures=measures,
             text=SENTENCE,
         )

@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
@@ -43,6 +43,7 @@ from report.pages.assets import LOCAL, write_assets
 from report.pages.lists import HEADS
 from report.project import enclosing_project
 from report.site import serve
+from report.text import told_apart
 
 KEPT = 8
 """Answers that a page may still fetch of, the newest: those of several tabs, and of going back."""
@@ -70,8 +71,12 @@ class DroppedError(ReportError):
 class Desk:
     """Takes questions from all connections, and answers the newest."""
 
-    def __init__(self, explorer: Explorer):
-        self.explorer = explorer
+    def __init__(self, explorer: Explorer, others: Sequence[Explorer] = ()):
+        """explorer: of the model that a page opens with; others: of the same project"""
+        self.explorer, together = explorer, [explorer, *others]
+        self.explorers = dict(
+            zip(told_apart(each.name for each in together), together, strict=True)
+        )
         self.number, self.measuring = 0, threading.Lock()
         self.newest: OrderedDict[str, int] = OrderedDict()
         """Name of a tab -> number of its newest question."""
@@ -87,7 +92,7 @@ class Desk:
         """
         warnings: list[str] = []
         try:
-            question = self._question(request)
+            explorer, question = self._explorer(request), self._question(request)
             require = partial(self._require, str(request.get("tab")), question.number)
             while not self.measuring.acquire(timeout=0.05):
                 require()
@@ -95,8 +100,8 @@ class Desk:
             try:
                 require()
                 self.running = self._bounded()
-                with self.running, supported(self.explorer.name):
-                    answer = self.explorer.answer(question, require, warnings.append)
+                with self.running, supported(explorer.name):
+                    answer = explorer.answer(question, require, warnings.append)
             finally:
                 self.measuring.release()
         except DroppedError:
@@ -119,7 +124,7 @@ class Desk:
             try:
                 self.running = self._bounded()
                 with self.running:
-                    return {"done": keep(self.explorer, request)}
+                    return {"done": keep(self._explorer(request), request)}
             finally:
                 self.measuring.release()
         except (ReportError, OSError, TooLongError) as error:
@@ -137,7 +142,7 @@ class Desk:
     def page(self) -> bytes:
         """The page, before anything is measured."""
         with self._bounded():
-            return self.explorer.page().encode()
+            return self.explorer.page(self.explorers).encode()
 
     def _bounded(self):
         return Bounded(self.explorer.own_folders, self.limit)
@@ -157,6 +162,13 @@ class Desk:
     def _size(self):
         views = [each for answer in self.answers.values() for each in answer.read]
         return sum({each.origin: each.size for each in views}.values())  # some share these
+
+    def _explorer(self, request):
+        name = request.get("model", self.explorer.name)
+        if not isinstance(name, str) or name not in self.explorers:
+            there = ", ".join(self.explorers)
+            raise ReportError(f"no model {str(name)[:80]!r} is loaded; there is {there}.")
+        return self.explorers[name]
 
     def _question(self, request):
         with self.counting:
@@ -258,17 +270,18 @@ class Handler(serve.Handler):
 
 
 def explore(
-    model: str, options: dict, chat: bool, port: int, announce: Callable[[str], None]
+    models: Sequence[str], options: dict, chat: bool, port: int, announce: Callable[[str], None]
 ) -> None:
-    """Load a model, and serve its page until interrupted.
+    """Load models, and serve their page until interrupted.
 
-    model, options: of `load`; chat: whether texts are put into the model's chat template
+    models, options: of `load`; chat: whether texts are put into a model's chat template
     announce: called with the address once the server listens
-    raises: ReportError if the model cannot be loaded, UsageError if the port is in use or not
-        allowed
+    raises: ReportError if a model cannot be loaded, or has no room beside those before it;
+        UsageError if the port is in use or not allowed
     """
-    explorer = Explorer(load(model, **options), enclosing_project(), chat)
-    with page_of(explorer, port) as (serving, address):
+    project = enclosing_project()
+    explorer, *others = [Explorer(load(name, **options), project, chat) for name in models]
+    with page_of(explorer, port, others) as (serving, address):
         announce(address)
         # What the page opens with is answered while a reader opens it: the first time, the model is
         # checked, and libraries are loaded.
@@ -280,12 +293,17 @@ def explore(
 
 
 @contextmanager
-def page_of(explorer: Explorer, port: int) -> Iterator[tuple[serve.Server, str]]:
-    """A server that listens, and the address of its page; port: 0 for any that is free."""
+def page_of(
+    explorer: Explorer, port: int, others: Sequence[Explorer] = ()
+) -> Iterator[tuple[serve.Server, str]]:
+    """A server that listens, and the address of its page; port: 0 for any that is free.
+
+    explorer, others: as of `Desk`
+    """
     key = secrets.token_urlsafe(18)
     with files.own_folder("explore") as folder:
         write_assets(Path(folder), LOCAL)
-        desk = Desk(explorer)
+        desk = Desk(explorer, others)
         handler = type("Own", (Handler,), {"desk": desk, "key": key})
         with serve.server(Path(folder), port, handler) as serving:
             serving.desk, port = desk, serving.server_address[1]

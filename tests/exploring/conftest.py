@@ -30,9 +30,9 @@ def explorer(model):
 
 
 @contextmanager
-def opened(explorer):
+def opened(explorer, *others):
     """The address of the page, and the server."""
-    with server.page_of(explorer, 0) as (serving, address):
+    with server.page_of(explorer, 0, others) as (serving, address):
         threading.Thread(target=serving.serve_forever, daemon=True).start()
         try:
             yield address, serving

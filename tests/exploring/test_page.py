@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from report.exploring.page import Explorer
+from report.notebook.measurement import load
 from report.project import Project
 from tests import tabs
 from tests.commands import ROOT
@@ -291,4 +292,28 @@ def test_a_measure_of_the_project_is_among_them(browser, model, tmp_path):
         page.goto(f"{address}?{urlencode({'text': FIRST, 'measure': 'two_back'})}")
         page.locator("figcaption", has_text="Two tokens back").wait_for()
         assert page.input_value("[name=measure]") == "two_back"
+        page.context.close()
+
+
+def test_of_several_models_one_is_chosen_and_the_address_has_it(browser, explorer):
+    """Each has its own tokens, so a pinned one is not carried over; head and text are."""
+    other = Explorer(load("falcon-8x8"), None)
+    number = sum(not token.special for token in other.model.measure(FIRST).data.tokens)
+    with opened(explorer, other) as (address, _):
+        page = tabs.opened(browser)
+        page.goto(f"{address}?{urlencode({'text': FIRST})}")
+        reads(page, FIRST)
+        posts = []
+        page.on("request", lambda each: each.method == "POST" and posts.append(each.post_data_json))
+        page.locator(TEXT).nth(8).click()
+        page.locator("[name=model]").select_option(other.name)
+        until(page, f"document.querySelectorAll({TEXT!r}).length === {number}")
+        of_other = [post for post in posts if post["model"] == other.name]
+        assert of_other and not any("token" in post for post in of_other)
+        assert parse_qs(urlsplit(page.url).query)["model"] == [other.name]
+        go_live(page, 1)
+        assert page.get_attribute("#fig-1 input[name=layer]", "max") == "7"
+        page.reload()
+        until(page, f"document.querySelectorAll({TEXT!r}).length === {number}")
+        assert page.input_value("[name=model]") == other.name
         page.context.close()

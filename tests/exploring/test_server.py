@@ -466,3 +466,15 @@ def test_a_changed_measure_of_the_project_is_taken_at_once(model, tmp_path):
     assert "- 2" in own
     path.write_text(own.replace("- 2", "- 3"))
     assert value() != before
+
+
+def test_a_question_is_of_one_of_the_models_that_are_loaded(model, explorer):
+    """Two of one name are told apart, and a model that is not there is refused by name."""
+    desk = Desk(explorer, [Explorer(model, None)])
+    first, second = desk.explorers
+    assert {first, second} == {explorer.name, f"{explorer.name} (2)"}
+    desk.answer({"text": FIRST, "model": second})
+    assert FIRST in desk.explorers[second]._there and FIRST not in desk.explorers[first]._there
+    for wrong in ("gpt-5", 7, ["x"]):
+        assert second in desk.answer({"text": FIRST, "model": wrong})["error"]
+    assert second in desk.page().decode()

@@ -24,7 +24,8 @@ const form = document.querySelector(".explore__form");
 const says = form.querySelector(".explore__says");
 const answer = document.querySelector(".explore__answer");
 const earlier = document.querySelector(".explore__history");
-const fields = ["text", "other", "measure", "predict"].map((name) => form.elements[name]);
+const named = ["model", "text", "other", "measure", "predict"].map((name) => form.elements[name]);
+const fields = named.filter(Boolean); // one model is not chosen
 const address = new URLSearchParams(location.search);
 for (const field of fields) {
   const before = field.value;
@@ -45,7 +46,8 @@ function state() {
     if (input) found[name] = Number(input.value);
   }
   const token = pinned();
-  if (token >= 0) found.token = token;
+  // another model's tokens are others
+  if (token >= 0 && shown.model === form.elements.model?.value) found.token = token;
   return found;
 }
 
@@ -136,10 +138,10 @@ function remember(question) {
   shown = question;
   // a text on its way to this one is none of its own
   if (!before || (question.text.startsWith(before.text) && question.other.startsWith(before.other))) return;
-  const named = ({ text, other }) => [text, other].filter(Boolean).join(" | ");
-  const name = named(before);
+  const both = ({ text, other }) => [text, other].filter(Boolean).join(" | ");
+  const name = both(before);
   for (const each of earlier.querySelectorAll("button")) {
-    if ([name, named(shown)].includes(each.textContent) || name.startsWith(each.textContent)) {
+    if ([name, both(shown)].includes(each.textContent) || name.startsWith(each.textContent)) {
       each.parentElement.remove();
     }
   }
@@ -203,7 +205,8 @@ async function standing() {
   const there = [...answer.querySelectorAll("figure[data-figure]:not(section *)")];
   const states = there.map((each) => [each.dataset.figure, stateOf(each.querySelectorAll("input[name]"))]);
   const token = pinned() < 0 ? null : pinned();
-  return { text: shown.text, title: title.value, figures: states, token };
+  const { text, model } = shown;
+  return { text, model, title: title.value, figures: states, token };
 }
 
 async function keep(event) {
