@@ -76,6 +76,7 @@ def chart(data: TableData, **state: str) -> altair.LayerChart:
         params=[
             *choices.params(state),
             *marking.marked("layer", "head"),
+            marking.found(),
         ],
         walk=["layer", "rank"],
     )

@@ -71,6 +71,7 @@ def chart(data: SweepData, panel: int = 0, **state: str) -> altair.LayerChart:
         params=[
             *choices.params(state),
             *marking.marked("layer", "head"),
+            marking.found(),
         ],
         walk=["layer", "rank"],
         model=over_models.grouped(model.label),

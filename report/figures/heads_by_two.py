@@ -1,17 +1,14 @@
 """All heads by any two measures at once, over many texts or over their control."""
 
 import json
-import re
 
 import altair
 import numpy as np
 
-from report.figures.parts import choices, head_points, marking, over_models, theme
+from report.figures.parts import choices, head_points, marking, measured, over_models, theme
 from report.figures.parts.choices import Switch
-from report.figures.parts.figure import Rows
 from report.figures.parts.heads import HeadFindings, ranks
 from report.figures.parts.layers import layered
-from report.kinds.atlas import beside
 from report.kinds.atlas.data import AtlasData
 from report.text import number
 
@@ -24,6 +21,9 @@ NAMED = 3
 """Heads with the highest values of a measure that are named."""
 
 
+finds, rows = measured.finds, measured.rows
+
+
 def title(data: AtlasData) -> str:
     return "{up} vs {across}"
 
@@ -31,37 +31,16 @@ def title(data: AtlasData) -> str:
 def caption(data: AtlasData) -> str:
     return (
         "A point is a head, coloured by its layer. Each axis is a measure of your choice; the "
-        f"{NAMED} heads with most of each are named.\nThe control is what a measure is compared "
-        f"with. Of attention it is {beside.SHUFFLED}: what a head does there too comes of single "
-        "tokens and their places, and not of what the text says. "
-        + " ".join(
-            f"Of “{data.words[name].title}” it is {control}."
-            for name, control in beside.CONTROLS.items()
-            if name in data.words
-        )
+        f"{NAMED} heads with most of each are named.\n{measured.controlled(data)}"
     )
 
 
 def use(data: AtlasData) -> str:
     return (
         "Choose two measures. Point at a head: a line leads to where it stands on the control. "
-        "Click on it, and figures of one head show it."
+        "Click on it, and figures of one head show it. Drag over heads, with a finger sideways, or "
+        "write what they do: all figures mark them."
     )
-
-
-def finds(data: AtlasData) -> list[dict]:
-    """Measures in the order in which words are taken for them."""
-    names = sorted(data.words, key=lambda name: (*beside.ALSO, name).index(name))
-    return [
-        {
-            "name": name,
-            "title": data.words[name].title,
-            "also": beside.ALSO.get(name, ""),
-            "percent": "%" in data.words[name].number,
-            "number": int(re.sub(r"\D", "", data.words[name].number) or 2),
-        }
-        for name in names
-    ]
 
 
 def controls(data: AtlasData) -> list[Switch]:
@@ -74,13 +53,14 @@ def controls(data: AtlasData) -> list[Switch]:
 
 
 def chart(data: AtlasData, **state: str) -> altair.LayerChart:
-    table = _table(data)
-    heads = table.transform_filter("isValid(datum.x) && isValid(datum.y)")
+    heads = measured.table({"x": "across", "y": "up"}, data).transform_filter(
+        "isValid(datum.x) && isValid(datum.y)"
+    )
     x, y = (_axis(data, *axis) for axis in ((altair.X, "x", "across"), (altair.Y, "y", "up")))
     tooltip = [altair.Tooltip("told:N", title="title"), altair.Tooltip("said_y:N", title="and")]
     points = heads.mark_circle(
         size=altair.ExprRef("width > 500 ? 64 : 40"),
-        opacity=altair.ExprRef("length(found) && indexof(found, datum.named) < 0 ? 0.12 : 0.9"),
+        opacity=marking.bright(0.9),
         stroke=altair.ExprRef("paper"),
         strokeWidth=0.8,
         aria=False,
@@ -106,36 +86,11 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
         description="Heads by two measures: a scatter plot, a point a head",
         params=[
             *choices.params(state),
-            altair.param(name="found", value=[]),
             *marking.marked("layer", "head"),
+            marking.found(),
         ],
+        brush=["{source}_{across}", "{source}_{up}"],
     )
-
-
-def _table(data):
-    """The rows with the place of a head, that of its control, and what is told of it."""
-    numbers, titles = (
-        json.dumps({name: getattr(words, what) for name, words in data.words.items()})
-        for what in ("number", "title")
-    )
-    table = altair.Chart(altair.NamedData("rows"))
-    for axis, param in (("x", "across"), ("y", "up")):
-        plain = f"replace({numbers}[{param}], '+', '')"
-        table = table.transform_calculate(
-            **{
-                axis: f"source === 'control' ? datum['control_' + {param}] : datum[{param}]",
-                f"c{axis}": f"datum['control_' + {param}]",
-                f"said_{axis}": (
-                    f"{titles}[{param}] + ' ' + format(datum[{param}], {numbers}[{param}]) + "
-                    f"(isValid(datum['error_' + {param}]) ? ' ± ' + "
-                    f"format(datum['error_' + {param}], {plain}) : '') + "
-                    f"(isValid(datum['control_' + {param}]) ? ' (control ' + "
-                    f"format(datum['control_' + {param}], {numbers}[{param}]) + ')' : '')"
-                ),
-            }
-        )
-    told = "datum.named + ': ' + datum.said_x"
-    return table.transform_calculate(told=told)
 
 
 def _axis(data, channel, field, param):
@@ -161,15 +116,6 @@ def _names(heads):
     return head_points.names(
         named.transform_filter(f"datum.place <= {NAMED}"), "x", "y", most=2 * NAMED
     )
-
-
-def rows(data: AtlasData, **state: str) -> dict[str, Rows]:
-    of = HeadFindings(data)
-    columns = {}
-    for name in data.words:
-        columns |= {name: of.values(name), f"control_{name}": of.values(name, "control")}
-        columns |= {f"error_{name}": of.error(name)}
-    return {"rows": head_points.rows(data, columns)}
 
 
 def seen(data: AtlasData, **state: str) -> str:

@@ -173,7 +173,7 @@ def test_alt_text_follows_the_controls(figure, drawn_of):
         for panel in panels_of(figure, drawn_of):
             texts = {figure.alt(drawn_of, **{control.param: value}, **panel) for value in ends}
             # the colour of a heat map, and its states, are nothing that the panels below show
-            of_map = control.param in ("measure", "after") and panel["panel"] > 0
+            of_map = control.param in ("measure", "after") and panel.get("panel", 0) > 0
             assert len(texts) == len(set(ends)) or of_map
 
 

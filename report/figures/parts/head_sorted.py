@@ -55,15 +55,18 @@ def layers(
     data: choices.Heads,
     table: altair.Chart,
     value: str,
-    most: float,
+    most: float | None,
     number: str,
     tooltip: list[altair.Tooltip],
 ) -> altair.LayerChart:
     """The map.
 
-    table: of rows with layer, head and the field `value`; most: end of the colours; number: format
-    of a value; tooltip: of each head
+    table: of rows with layer, head and the field `value`; most: end of the colours, which begin at
+    0; None: they go from the lowest to the highest value; number: format of a value, or an
+    expression of one that follows a control; tooltip: of each head
     """
+    follows = not number.startswith((".", "+"))
+    labels = {"labelExpr": f"format(datum.value, {number})"}
     shown = table.transform_calculate(
         left="datum.layer - 0.48",
         right="datum.layer + 0.48",
@@ -80,12 +83,15 @@ def layers(
         direction="horizontal",
         gradientLength=altair.ExprRef("clamp(width * 0.4, 100, 160)"),
         tickCount=3,
-        format=".0%" if "%" in number else ".2~f",
+        **(labels if follows else {"format": _short(number)}),
     )
-    colour = altair.Color(f"{value}:Q", legend=legend).scale(
-        domain=[0, most], **theme.ramp(theme.SCORE_RAMP)
-    )
-    cell = shown.mark_rect(aria=False).encode(**edges, color=colour, tooltip=tooltip)
+    ends = {} if most is None else {"domain": [0, most]}
+    colour = altair.Color(f"{value}:Q", legend=legend).scale(**ends, **theme.ramp(theme.SCORE_RAMP))
+    cell = shown.mark_rect(
+        aria=False,
+        opacity=marking.bright(1, 0.45),
+        stroke=altair.ExprRef(f"{marking.FOUND} ? ink : null"),
+    ).encode(**edges, color=colour, tooltip=tooltip)
     around = shown.transform_filter(marking.either(marking.HEAD)).mark_rect(
         fill=None,
         stroke=altair.ExprRef("ink"),
@@ -93,7 +99,15 @@ def layers(
         strokeDash=altair.ExprRef(f"{marking.pinned(marking.HEAD)} ? [1, 0] : [3, 2]"),
         aria=False,
     )
-    return layered(cell, around.encode(**edges), *_extremes(data, shown, value, number))
+    written = value
+    if follows:
+        shown = shown.transform_calculate(written=f"format(datum.{value}, {number})")
+        written = "written"
+    return layered(cell, around.encode(**edges), *_extremes(data, shown, value, written, number))
+
+
+def _short(number):
+    return ".0%" if "%" in number else ".2~f"
 
 
 def _heads(data):
@@ -104,7 +118,7 @@ def _heads(data):
     return altair.Y("top:Q", title="head (index from 0)", scale=scale, axis=axis)
 
 
-def _extremes(data, shown, value, number):
+def _extremes(data, shown, value, written, number):
     """The highest and the lowest value, written into their cells.
 
     Where these are narrow, only the highest is, as both may be neighbours.
@@ -122,7 +136,9 @@ def _extremes(data, shown, value, number):
             mark.encode(
                 x=altair.X("layer:Q"),
                 y=altair.Y("head:Q"),
-                text=altair.Text(f"{value}:Q", format=".0%" if "%" in number else ".2f"),
+                text=altair.Text(f"{value}:Q", format=".0%" if "%" in number else ".2f")
+                if written == value
+                else altair.Text(f"{written}:N"),
             )
             for mark in theme.halo(first.mark_text, **style, align=_within(data, narrow))
         ]
@@ -238,7 +254,9 @@ def _chart(data, measure, panel, state):
         params=[
             altair.param(name="source", value=_source(data, state)),
             *marking.marked("layer", "head"),
+            marking.found(),
         ],
+        brush=["layer", measure.name if panel == 0 else "head"],
         walk=["layer", rank if panel == 0 else "head"],
     )
 

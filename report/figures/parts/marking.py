@@ -19,6 +19,20 @@ def marked(*names: str) -> list[alt.Parameter]:
     return [alt.param(name=f"{how}_{name}", value=-1) for how in MARKS for name in names]
 
 
+FOUND = "indexof(found, 'L' + datum.layer + 'H' + datum.head) >= 0"
+"""Whether a row is of a head that a reader looks for, or drags over."""
+
+
+def found() -> alt.Parameter:
+    """The param by which the page says the names of these heads; none: all are as bright."""
+    return alt.param(name="found", value=[])
+
+
+def bright(usual: float, others: float = 0.12) -> alt.ExprRef:
+    """The opacity of a head's mark: of these heads, or where there are none, and of all others."""
+    return alt.ExprRef(f"length(found) && !({FOUND}) ? {others} : {usual}")
+
+
 def either(condition: str) -> str:
     """Expression: a condition on params marked_..., or the same on params pinned_...."""
     return f"({condition}) || ({pinned(condition)})"

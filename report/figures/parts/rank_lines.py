@@ -42,7 +42,7 @@ def sorted_lines(
     )
     points = table.mark_circle(
         size=altair.ExprRef(f"width > 500 ? {26 if many else 62} : {16 if many else 44}"),
-        opacity=1,
+        opacity=marking.bright(1),
         stroke=altair.ExprRef("paper"),
         strokeWidth=0.8,
         aria=False,

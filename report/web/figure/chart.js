@@ -4,6 +4,7 @@
 import { decoders } from "../data/decoders.js";
 import { latest, loadJson, loadTokens } from "../data/loading.js";
 import { cells } from "../reader/cells.js";
+import { watchBrush } from "./brush.js";
 import { heads } from "../reader/heads.js";
 import { items } from "../reader/items.js";
 import { limit, marked, markSignals, pins, PLACES, readIn, sameHead } from "../reader/marks.js";
@@ -52,6 +53,7 @@ export class Chart {
     const of = this.report.ramp ? cells : { positions, heads }[this.report.points] ?? items;
     this.kind = of(this);
     this.map?.watch();
+    if (this.report.brush) watchBrush(this);
     return walk(this, this.canvasBox, this.kind);
   }
 
@@ -197,7 +199,7 @@ export class Chart {
   drawPicks() {
     this.kind.restore?.();
     this.map?.restore(this.figure.picks.part);
-    this.figure.finder?.show(this.figure.picks.found);
+    this.figure.finder?.show();
     if (!this.singles) return;
     const there = new Set(this.shown.datasets.points.map(({ head }) => head));
     const heads = headsOf(this.figure.picks.singled).filter((head) => there.has(head));

@@ -18,7 +18,7 @@ import { tellSeen } from "./sentence.js";
 
 export const figures = new Map(); // <figure> element -> Figure, of this page
 
-const PICKS = ["cell", "singled", "part", "found"]; // what can be chosen in charts
+const PICKS = ["cell", "singled", "part"]; // what can be chosen in charts
 
 export class Figure {
   constructor(element) {
@@ -183,6 +183,11 @@ export class Figure {
     return layer === undefined || head === undefined ? null : { layer, head, model: this.model };
   }
 
+  // The field by which heads are looked for: its own, or the first of the page.
+  get anyFinder() {
+    return this.finder ?? [...figures.values()].find(({ finder }) => finder)?.finder;
+  }
+
   // What its caption calls it.
   get name() {
     return this.caption?.textContent.replace(/\.$/, "");
@@ -226,6 +231,7 @@ export class Figure {
 
   // Marks in its charts and at its controls what a reader marks anywhere.
   mark() {
+    this.finder?.show();
     this.charts.forEach((chart) => chart.mark());
     if (this.head) markHead(this.controls, "live-figure__controls", this.head);
     this.tellPin();

@@ -4,7 +4,7 @@
 // A page is <figure class="live-figure" data-datasets> elements, in each a box with data-spec for
 // every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
 
-import { clearMarks, isTouch, marked, onMark, pins, setPins, unpoint } from "../reader/marks.js";
+import { clearMarks, isTouch, marked, onMark, pins, question, setPins, unpoint } from "../reader/marks.js";
 import { watchNames } from "../reader/names.js";
 import { watchPassage } from "../reader/passage.js";
 import { onLabels, onReset } from "../reader/pins.js";
@@ -137,6 +137,8 @@ addEventListener(
 );
 
 onMark(() => figures.forEach((figure) => figure.mark()));
+// the numbers of all heads, among which they are looked for, are those of a figure that has a field
+onMark(() => question().text && [...figures.values()].find(({ finder }) => finder)?.start());
 onMark(() => Math.max(marked().token, pins().token) >= 0 && shadePassage().catch(console.warn));
 onMark(() => marked().head >= 0 && showHead());
 onLabels((of) => charts().find(({ labels, text }) => labels && text === of)?.labels);

@@ -1,14 +1,20 @@
 // A field that finds heads by what they do: "previous > 90 %, entropy < 1", a measure, or the name of
 // a head. What is found stands in a table, each number beside its control, and stays in the figure.
 
+import { answer, ask, question } from "../reader/marks.js";
 import { nameHeads } from "../reader/names.js";
 import { headName } from "../reader/words.js";
 
 const SHOWN = 10; // rows of the table
-const COMPARED = /^(.*?)\s*(>=|<=|[<>≥≤])\s*(-?\d*\.?\d+)\s*(%?)$/u;
+const NUMBER = String.raw`([-−]?\d*\.?\d+)\s*`;
+const RANGE = new RegExp(`^(.*?)\\s*${NUMBER}(?:–|\\.{2,3}|\\bto\\b)\\s*${NUMBER}(%?)$`, "u");
+const COMPARED = new RegExp(`^(.*?)\\s*(>=|<=|[<>≥≤])\\s*${NUMBER}(%?)$`, "u");
 const NAMED = /^L?(?:ayer)?\s*(\d+)\s*(?:[.H]|,?\s*head)\s*(\d+)$/i;
 const PLACED = /^head\s*(\d+)\s*(?:of|in)\s*layer\s*(\d+)$/i; // as articles say it
+const PLACE = /^(layer|head)s?(?:\s*(\d+))?$/i;
 const SMALL = /^(least|lowest|smallest|without)\s+/i;
+const CONTROL = /^control(?:\s+of)?\s+/i;
+const APART = /,|;|\band\b|&/i;
 const IDLE = new Set( // words that say nothing of what a head does
   "a all and at attend attending attention by do does find for from give gives head heads highest in is it look looking looks mean most much of on pay pays show that the their to token tokens what where which who with"
     .split(" "),
@@ -20,23 +26,22 @@ export class Finder {
     Object.assign(this, { figure, box });
     this.measures = JSON.parse(box.dataset.measures);
     [this.field, this.says, this.table] = ["input", "output", "table"].map((each) => box.querySelector(each));
-    this.field.addEventListener("input", () => this.look(this.field.value));
+    this.field.addEventListener("input", () => ask(this.field.value, figure));
     box.addEventListener("click", ({ target }) => {
       const { found } = target.closest("[data-found]")?.dataset ?? {};
-      if (found !== undefined) this.look(found);
+      if (found !== undefined) ask(found, figure);
     });
   }
 
-  look(text) {
-    this.figure.pick({ found: text || undefined });
-    this.figure.changed();
-  }
-
-  // Finds what a text asks for, once the figure has its numbers.
-  show(text = "") {
+  // Finds what is asked for, once the figure has its numbers. All figures of a page mark it; the
+  // table stands where it was asked.
+  show() {
+    const { text, figure = this.figure, dragged } = question();
     if (this.field.value !== text) this.field.value = text;
     const all = this.figure.charts[0].shown?.datasets.rows;
-    if (!all) return;
+    const now = [text, figure, dragged, all];
+    if (!all || now.every((each, n) => each === this.last?.[n])) return;
+    this.last = now;
     if (!text.trim()) return this.found([], []);
     const { error, near = [], wanted, measures } = this.understood(text);
     if (error) return this.ask(error, near);
@@ -52,29 +57,47 @@ export class Finder {
   understood(text) {
     const wanted = [];
     const measures = [];
-    for (const part of text.split(/,|;|\band\b|&/i).map((each) => each.trim()).filter(Boolean)) {
+    const named = []; // one of these
+    for (const part of text.split(APART).map((each) => each.trim()).filter(Boolean)) {
       const [, layer, head] = NAMED.exec(part.replace(PLACED, "$2.$1")) ?? [];
       if (layer !== undefined) {
-        wanted.push((row) => row.layer === Number(layer) && row.head === Number(head));
+        named.push(headName({ layer: Number(layer), head: Number(head) }));
         continue;
       }
-      const [, words = part, sign, number, percent] = COMPARED.exec(part) ?? [];
-      const { measure, error, near } = this.measure(words.replace(SMALL, ""));
+      const { words, percent, ...bounds } = bounded(part);
+      const [, place, at] = PLACE.exec(words) ?? [];
+      if (place && (at || "low" in bounds || "high" in bounds)) {
+        const fits = within(at ? { low: Number(at), high: Number(at) } : bounds);
+        wanted.push((row) => fits(row[place.toLowerCase()]));
+        continue;
+      }
+      const { measure, error, near } = this.measure(words.replace(CONTROL, "").replace(SMALL, ""));
       if (error) return { error, near };
       const { name, title } = measure;
       if (percent && !measure.percent) return { error: `“${title}” is not in per cent.` };
-      const low = SMALL.test(words) || /[<≤]/.test(sign ?? "");
-      measures.push({ measure, low });
-      wanted.push((row) => row[name] !== null);
-      if (!sign) continue;
-      const bound = measure.percent && (percent || Number(number) > 1) ? number / 100 : Number(number);
-      const [one, equal] = [sign, /[=≥≤]/.test(sign)];
-      wanted.push((row) => {
-        const over = /[>≥]/.test(one) ? row[name] - bound : bound - row[name];
-        return equal ? over >= 0 : over > 0;
-      });
+      const small = SMALL.test(words) || (bounds.high !== undefined && bounds.low === undefined);
+      measures.push({ measure, low: small });
+      const column = CONTROL.test(words) ? `control_${name}` : name;
+      const share = measure.percent && (percent || Math.max(bounds.low ?? 0, bounds.high ?? 0) > 1);
+      const fits = within(bounds, share ? 100 : 1);
+      wanted.push((row) => row[column] !== null && fits(row[column]));
     }
+    if (named.length) wanted.push((row) => named.includes(headName(row)));
     return { wanted, measures };
+  }
+
+  // The question of heads whose numbers are within bounds, {column: {low, high}}.
+  wordsFor(columns) {
+    const parts = Object.entries(columns).map(([column, { low, high }]) => {
+      const measure = this.measures.find(({ name }) => name === column.replace(/^control_/, ""));
+      const { name, title, percent, number = 0 } = measure ?? { title: column };
+      const words = [column === name || !measure ? "" : "control of ", APART.test(title) ? name : title];
+      const written = (each) => (percent ? (100 * each).toFixed(1) : each.toFixed(number + (measure ? 1 : 0)));
+      const sides = low === undefined ? `≤ ${written(high)}` : high === undefined ? `≥ ${written(low)}` : "";
+      const range = low === high ? written(low) : `${written(low ?? 0)}–${written(high ?? 0)}`;
+      return `${words.join("")} ${sides || range}${percent ? " %" : ""}`;
+    });
+    return parts.join(", ");
   }
 
   // The measure that some words mean; or a question, and the measures that they may mean.
@@ -110,27 +133,47 @@ export class Finder {
   ask(error, near) {
     this.found([], []);
     this.says.textContent = `${error} `;
-    for (const { title } of near) {
-      const made = Object.assign(document.createElement("button"), { type: "button", textContent: title });
-      made.dataset.found = title;
-      this.says.append(made, " ");
-    }
+    for (const { title } of near) this.offer(title);
   }
 
-  // Shows heads in the table, and marks them in the chart. all: the rows of all heads
+  offer(textContent, found = textContent) {
+    const made = Object.assign(document.createElement("button"), { type: "button", textContent });
+    made.dataset.found = found;
+    this.says.append(made, " ");
+  }
+
+  // Shows heads in the table, and marks them. all: the rows of all heads
   found(rows, measures, all = []) {
-    const [chart] = this.figure.charts;
-    this.table.hidden = !rows.length;
+    const { model } = this.figure.charts[0];
+    const { text, figure = this.figure, dragged } = question();
+    const listed = figure === this.figure && !dragged ? rows : [];
+    this.table.hidden = !listed.length;
     this.says.textContent = all.length ? `${rows.length || "None"} of ${all.length} heads. ` : "";
-    if (rows.length > SHOWN) this.says.textContent += `The first ${SHOWN} are listed.`;
+    if (listed.length > SHOWN) this.says.textContent += `The first ${SHOWN} are listed.`;
+    if (rows.length && !listed.length) this.offer("List them", text);
     const lost = this.measures.find(({ name }) => name === "lost");
     const told = [...new Set([...measures, ...(lost ? [lost] : [])])];
-    const lines = rows.length === 1 ? this.one(rows[0], all) : this.several(rows, told, all);
-    this.table.replaceChildren(...(rows.length ? lines : []));
-    nameHeads(this.table, chart.model);
-    if (chart.view && chart.signals({ found: rows.map(headName) })) chart.view.runAsync();
+    const lines = listed.length === 1 ? this.one(rows[0], all) : this.several(listed, told, all);
+    this.table.replaceChildren(...(listed.length ? lines : []));
+    nameHeads(this.table, model);
+    answer(model, rows.map(headName));
   }
 }
+
+// A part of a question: the words, and the bounds that follow them.
+function bounded(part) {
+  const number = (text) => Number(text.replace("−", "-"));
+  const [, words, low, high, percent] = RANGE.exec(part) ?? [];
+  if (words !== undefined) return { words, low: number(low), high: number(high), percent };
+  const [, before, sign, bound, unit] = COMPARED.exec(part) ?? [];
+  if (before === undefined) return { words: part };
+  const open = !/[=≥≤]/.test(sign);
+  return { words: before, [/[>≥]/.test(sign) ? "low" : "high"]: number(bound), open, percent: unit };
+}
+
+// Whether a number is within bounds, which are of it times `scale`; open: and at none of them.
+const within = ({ low = -Infinity, high = Infinity, open }, scale = 1) => (value) =>
+  open ? low / scale < value && value < high / scale : low / scale <= value && value <= high / scale;
 
 // A value with its standard error, its control, and its place among all heads.
 function numbers({ name, percent, number }, row, all) {

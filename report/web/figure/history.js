@@ -2,7 +2,7 @@
 // (#fig-1:layer=2,head=5). For each entry of the history, what all figures showed is remembered.
 
 import * as address from "../reader/address.js";
-import { clearMarks, limit, onPin, pins, pinsInAddress, readIn, setPins } from "../reader/marks.js";
+import { ask, clearMarks, limit, onPin, pins, pinsInAddress, readIn, setPins } from "../reader/marks.js";
 import { param } from "./controls.js";
 import { figures } from "./figure.js";
 
@@ -118,7 +118,8 @@ function bringHead() {
 
 onPin(bringHead);
 
-// A pin is part of the address of the figure where it was set, or of the one that is there already.
+// A pin, or a question, is part of the address of the figure where it was set, or of the one that is
+// there already.
 onPin((source) => {
   for (const figure of figures.values()) figure.pick({});
   step(source ?? figureOf(address.parsed(location.hash)?.id));
@@ -134,6 +135,7 @@ function step(figure) {
 // Brings all figures back to what they showed as the page came.
 export function reset() {
   clearMarks();
+  ask("");
   moved.clear();
   for (const figure of figures.values()) {
     if (figure.link) figure.link.checked = false;

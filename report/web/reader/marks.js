@@ -1,7 +1,8 @@
 // What a reader marks in the passage and in all figures: one token (with it its target, where it is
 // marked in a cell of a map), one head, one position of a prompt. Pointing, by mouse or keyboard,
 // marks for as long as it lasts. A click, Enter or a tap pins until it is done once more. Escape
-// clears all.
+// clears all. Besides, heads are looked for by a question, whose answer is marked until another is
+// asked.
 
 const IN_ADDRESS = ["token", "layer", "head", "position", "original"];
 const NAMES = [...IN_ADDRESS, "target"]; // of a cell, which the address of its figure has
@@ -14,6 +15,9 @@ let pinned = NONE;
 let due = false; // whether something was pointed at that listeners are still to be told
 const listeners = new Set();
 const followers = new Set();
+let asked = { text: "" }; // see `ask`
+const answers = new Map(); // model -> names of its heads that are looked for
+const NOBODY = [];
 let finger = false; // whether what pressed last was a finger
 
 export const isTouch = (event) => event.pointerType === "touch";
@@ -29,7 +33,8 @@ addEventListener("click", (event) => {
 // `listener` is called when a mark has changed.
 export const onMark = (listener) => listeners.add(listener);
 
-// `follower` is called when a reader has pinned or unpinned, with the figure where that was done.
+// `follower` is called when a reader has pinned, unpinned or asked, with the figure where that was
+// done.
 export const onPin = (follower) => followers.add(follower);
 
 export const marked = () => pointed;
@@ -51,7 +56,27 @@ export function markSignals(model, text) {
     const here = inText(marks.model === model ? marks : without(marks, HEAD), text);
     return NAMES.map((name) => [`${prefix}_${name}`, here[name]]);
   };
-  return Object.fromEntries([...of("marked", pointed), ...of("pinned", pinned)]);
+  const found = answers.get(model) ?? NOBODY;
+  return { ...Object.fromEntries([...of("marked", pointed), ...of("pinned", pinned)]), found };
+}
+
+export const question = () => asked;
+
+// Looks for heads, in all figures; text: see find.js, which answers; figure: where that was asked, and
+// where they are listed, unless they were dragged over: a list would move the chart away
+export function ask(text, figure, dragged = false) {
+  if (text === asked.text && dragged === Boolean(asked.dragged)) return;
+  asked = { text, figure, dragged };
+  answers.clear();
+  tell();
+  for (const follower of followers) follower(figure);
+}
+
+export function answer(model, names) {
+  const before = answers.get(model) ?? NOBODY;
+  if (before.join() === names.join()) return;
+  answers.set(model, names);
+  tell();
 }
 
 // values: what is pointed at, all of it, e.g. {token: 3, text} or {layer: 1, head: 2, model}
@@ -125,15 +150,16 @@ export function pinsInAddress(model, text) {
   const names = IN_ADDRESS.filter((name) => pinned[name] >= 0);
   if (pinned.head >= 0 && pinned.model && pinned.model !== model) names.push("model");
   if (placed(pinned) && pinned.text && pinned.text !== text) names.push("text");
-  return Object.fromEntries(names.map((name) => [`pinned_${name}`, pinned[name]]));
+  const asks = asked.text ? { found: asked.text } : {};
+  return { ...Object.fromEntries(names.map((name) => [`pinned_${name}`, pinned[name]])), ...asks };
 }
 
 const placed = (marks) => PLACES.some((name) => marks[name] >= 0);
 
 let owner; // the figure in whose text the pins of an address are, as long as that is not known
 
-// values: dict that may have such entries, as texts; what it lacks is not pinned; figure: whose
-// address it is
+// values: dict that may have such entries, as texts, and `found`, what was asked; what it lacks is not
+// pinned; figure: whose address it is
 export function setPins(values, figure) {
   const index = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : -1);
   const next = Object.fromEntries(NAMES.map((name) => [name, index(values[`pinned_${name}`])]));
@@ -142,7 +168,13 @@ export function setPins(values, figure) {
   if (next.head >= 0) next.model = values.pinned_model ?? values.model;
   if (placed(next)) next.text = values.pinned_text;
   owner = figure;
-  if (same(next, pinned)) return;
+  const { found = "" } = values;
+  const other = found !== asked.text;
+  if (other) {
+    asked = { text: found, figure };
+    answers.clear();
+  }
+  if (!other && same(next, pinned)) return;
   pinned = next;
   tell();
 }

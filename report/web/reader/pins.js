@@ -3,9 +3,11 @@
 // a button beside brings it back.
 
 import { atlasOf } from "./atlas.js";
-import { onMark, pins, unpin } from "./marks.js";
+import { ask, onMark, pins, question, unpin } from "./marks.js";
 import { textOf } from "./passage.js";
-import { headName, shortened } from "./words.js";
+import { cut, headName, shortened } from "./words.js";
+
+const SHORT = 24; // characters of a question
 
 const box = Object.assign(document.createElement("div"), { className: "pins" });
 box.setAttribute("role", "status"); // is read out when something is pinned
@@ -60,6 +62,8 @@ function showPins() {
     const at = position >= 0 ? position : original;
     chips.push([["position", "original"], `position ${at}`, ""]);
   }
+  const { text: asked } = question();
+  if (asked) chips.push([[], cut(asked, SHORT), ": heads that are looked for"]);
   const resets = chips.length > 0 || differ() || pressed().length > 0;
   const said = JSON.stringify([chips, resets]);
   if (said === box.dataset.said) return; // or it would be read out again
@@ -94,11 +98,11 @@ function spoken(className, textContent) {
 function chip([names, name, more]) {
   const button = Object.assign(document.createElement("button"), { className: "pins__chip" });
   button.type = "button";
-  button.title = "Unpin; Escape unpins all";
+  button.title = names.length ? "Unpin; Escape unpins all" : "Look for no heads";
   const cross = spoken("pins__cross", "×");
   cross.setAttribute("aria-hidden", "true");
   button.append(spoken("pins__text", name), spoken("pins__more", more), cross);
-  button.addEventListener("click", () => unpin(names));
+  button.addEventListener("click", () => (names.length ? unpin(names) : ask("")));
   return button;
 }
 

@@ -7,7 +7,7 @@ import pytest
 
 from report.figures.build import still
 from report.figures.build.find import figure_named
-from report.figures.parts import rank_lines, theme
+from report.figures.parts import marking, rank_lines, theme
 
 attending_to_itself = figure_named("attending_to_itself")
 MEASURES = {
@@ -81,7 +81,13 @@ def test_many_layers_have_their_highest_peaks_named_alone(data):
         for layer, value in enumerate(values)
         for head in (0, 1)
     ]
-    spec = theme.frame(chart, theme.Source("", "tables", ["heads"]), description="").to_dict()
+    framed = theme.frame(
+        chart,
+        theme.Source("", "tables", ["heads"]),
+        description="",
+        params=[marking.found()],
+    )
+    spec = framed.to_dict()
     spec["datasets"] = {"heads": rows}
     spec |= {"width": 700, "height": 400}
     names = names_in(still.drawn(spec))
