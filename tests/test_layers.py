@@ -46,7 +46,7 @@ MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
 MODELS |= {"models/load/sentences", "models/load/tokenizing"}
 DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read")}
 DATASETS |= {"datasets/"}
-APART = {"kinds/*/answers", "kinds/*/generated", "kinds/*/composition"}
+APART = {"kinds/*/answers", "kinds/*/generated", "kinds/*/composition", "kinds/*/successor"}
 SEEN = {"measures/", "datasets/formats/", "datasets/read/"}
 SEEN |= {"kinds/*/data", "kinds/*/pieces", "kinds/*/beside"} | APART
 BELOW = {"datasets/damaged", "datasets/", "datasets/formats/"}
@@ -105,8 +105,11 @@ MAY_IMPORT = {
     "datasets/formats/": {"errors", "measures/", "datasets/damaged"},
     "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
     "datasets/read/": LEAVES | BELOW | {"measures/"},
-    **{row: LEAVES | BELOW | {"datasets/read/"} for row in ("kinds/*/pieces", *sorted(APART))},
     "kinds/*/beside": {"measures/"},
+    **{
+        row: LEAVES | BELOW | {"datasets/read/", "kinds/*/beside"}
+        for row in ("kinds/*/pieces", *sorted(APART))
+    },
     "kinds/*/data": LEAVES
     | {"measures/"}
     | BELOW

@@ -16,31 +16,24 @@ source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from report.effects.anatomy import anatomy, random_tokens
+from report.effects.anatomy import anatomy
 from report.effects.frozen import centre, shape_of
-from report.effects.replay import entering, gives_tuples
+from report.effects.reads import at_once, projections, what_enters
+from report.effects.replay import gives_tuples
 from report.errors import ReportError
-from report.measurements.factors import Factors, Scores
 from report.measurements.precision import summed_by, tolerance
-from report.models.attention.capture import attached
-from report.models.attention.modes import hooked, run_base
 from report.models.attention.probe import architecture
-from report.models.attention.recorder import Recorder
 from report.models.attention.self_check import checked
 from report.models.attention.structure import structure
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
-
-AT_ONCE = 256
-"""Dimensions of the hidden state that a layer is asked about at once, at most."""
 
 SEED = 20261120
 
@@ -124,8 +117,8 @@ def circuits(loaded: "LoadedModel") -> Iterator[Circuit]:
 def _circuit(loaded, layer, parts):
     part, size = parts.part, parts.part.output_weight().shape[0]
     state = torch.eye(size, dtype=part.output_weight().dtype, device=loaded.model.device)
-    norm = shape_of(lambda given: _entering(loaded, layer, given), state[:2])
-    columns = [_asked(loaded, layer, chosen) for chosen in state.split(_at_once(loaded))]
+    norm = shape_of(lambda given: what_enters(loaded, layer, given), state[:2])
+    columns = [projections(loaded, layer, few) for few in state.split(at_once(loaded))]
     query, key, value = (torch.cat(each, 1) for each in zip(*columns, strict=True))
     _require_linear(loaded, layer, (query, key, value))
     heads, gain = part.heads, norm.gain[0][:, None]
@@ -143,18 +136,13 @@ def _shared(matrices, heads):
     return matrices.repeat_interleave(heads // len(matrices), 0)
 
 
-def _at_once(loaded):
-    context = loaded.identity["context"] or AT_ONCE
-    return min(AT_ONCE, context - 1)
-
-
 def _require_linear(loaded, layer, weights):
     """Stop where queries, keys or values of a random state are not what the weights make of it."""
     generator = torch.Generator().manual_seed(SEED)
     dtype = structure(loaded.model)[layer].output_weight().dtype
     state = torch.randn(1, weights[0].shape[1], generator=generator).to(loaded.model.device, dtype)
     summed = summed_by([structure(loaded.model)[layer].module], 1)
-    both = zip(weights, _asked(loaded, layer, state), strict=True)
+    both = zip(weights, projections(loaded, layer, state), strict=True)
     for name, (weight, direct) in zip(("queries", "keys", "values"), both, strict=True):
         computed = state.double() @ weight
         size = float((state.double().abs() @ weight.abs()).max())
@@ -165,76 +153,3 @@ def _require_linear(loaded, layer, weights):
                 "linear in what it reads, as where a norm follows or they are clipped, so heads "
                 "have no matrices whose composition could be measured"
             )
-
-
-class _CaughtError(Exception):
-    """What was asked for is there, and the model need not go on: its argument."""
-
-
-class _Asked(Recorder):
-    def attention(
-        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
-    ) -> torch.Tensor | None:
-        """See `Recorder`."""
-        raise _CaughtError((factors, value))
-
-
-def _entering(loaded, layer, states):
-    """What the attention of a layer reads if these states enter the layer, float [rows, size]."""
-    part = structure(loaded.model)[layer]
-
-    def catch(_, args, kwargs):
-        raise _CaughtError(args[0] if args else kwargs["hidden_states"])
-
-    hook = part.attention.register_forward_pre_hook(catch, with_kwargs=True)
-    with hooked([hook]), _instead(part.module, states):
-        return _run(loaded, layer, states)[0]
-
-
-def _asked(loaded, layer, states):
-    """What an attention makes of the states that it reads, without its biases, as if all of them
-    were of the first token.
-
-    states: float [rows, hidden_size]
-    returns: queries, keys and values, each float64 [heads or key_heads, rows, head_dim]
-    raises: ReportError if it shows scores alone
-    """
-    part, factor = structure(loaded.model)[layer], loaded.identity["alibi_factor"]
-    states = torch.cat([torch.zeros_like(states[:1]), states])
-    with (
-        _instead(part.attention, states),
-        attached(loaded.model, _Asked(), [layer], factor),
-    ):
-        factors, value = _run(loaded, layer, states)
-    if isinstance(factors, Scores) or value is None:
-        raise ReportError(
-            f"architecture {architecture(loaded.model)}, layer {layer}: its attention modules show "
-            "no more than their scores, so what heads read by is not known"
-        )
-    query, key = factors.unrotated_query, factors.unrotated_key
-    query, key = (factors.query, factors.key) if query is None else (query, key)
-    return [(each[:, 1:] - each[:, :1]).double() for each in (query, key, value)]
-
-
-@contextmanager
-def _instead(module, states) -> Iterator[None]:
-    """Within the context, a module gets these states, float [rows, hidden_size]."""
-
-    def give(_, args, kwargs):
-        if args:
-            return (states[None], *args[1:]), kwargs
-        return args, kwargs | {"hidden_states": states[None]}
-
-    with hooked([module.register_forward_pre_hook(give, with_kwargs=True)]):
-        yield
-
-
-def _run(loaded, layer, states):
-    """What a hook caught while a layer ran on so many tokens; no layer before it is computed."""
-    ids = (random_tokens(loaded) * len(states))[: len(states)]
-    try:
-        with entering(loaded.model, layer, states[None]):
-            run_base(loaded.model, ids)
-    except _CaughtError as caught:
-        return caught.args[0]
-    raise AssertionError("no attention was reached")

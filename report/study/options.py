@@ -106,6 +106,14 @@ class Apart:
             "a minute a model.",
         ),
     ] = False
+    successor: Annotated[
+        bool,
+        typer.Option(
+            "--successor",
+            help="Instead, measure which heads of atlases turn a word of a list into the next "
+            "one; it takes some seconds a model.",
+        ),
+    ] = False
 
     @property
     def kind(self) -> str | None:

@@ -5,7 +5,7 @@ import numpy as np
 from report.datasets.formats import composition, head_statistics
 from report.datasets.formats import portraits as form
 from report.datasets.write.folder import Folder
-from report.kinds.atlas.beside import NUMBERS
+from report.kinds.atlas.beside import NUMBERS, SUCCESSOR
 from report.kinds.atlas.data import opened
 from report.kinds.atlas.measure import Means
 from report.measurements.portraits import STARTS, Portraits, TextPortrait
@@ -64,12 +64,15 @@ def _close(files, path, kind, about):
 COMPOSED = (INDUCTION, PREVIOUS, 0.6)
 """A reader, a writer, and how much one reads of the other for its keys."""
 
+SUCCEEDING = (2, 3)
+"""The head that turns words of lists into the next ones."""
+
 SIZE, CHANCE = 16, 0.25
 """Of hidden states, and what scores are then expected to be."""
 
 
 def composed(folder):
-    """The same with composition scores: at chance, but for `COMPOSED`."""
+    """The same with composition scores, at chance but for `COMPOSED`, and successor scores."""
     data, path = study(folder), folder / "ba9876543210"
     place = np.arange(LAYERS * HEADS).reshape(LAYERS, HEADS)
     scores = {name: np.full((LAYERS, HEADS) * 2, np.nan) for name in "qkv"}
@@ -82,7 +85,23 @@ def composed(folder):
     files.write(composition.FILE, composition.encode(scores, SIZE))
     pairs = HEADS**2 * LAYERS * (LAYERS - 1) // 2
     _close(files, path, "composition", {"composition": {"pairs": pairs, "hidden_size": SIZE}})
-    return data.with_apart([path])
+    return data.with_apart([path, successors(folder)])
+
+
+def successors(folder):
+    """The folder of successor scores: `SUCCEEDING` has most, the first layer none."""
+    path, values = folder / "c0ffee543210", np.full((2, LAYERS, HEADS), 0.0625)
+    values[0][SUCCEEDING] = 0.75
+    values[:, 0] = np.nan
+    files = Folder(path)
+    error = np.full((LAYERS, HEADS), 0.05)
+    numbers = {
+        source: Means(each, error, 16)
+        for source, each in zip(("corpus", "control"), values, strict=True)
+    }
+    files.write("heads/successor.json", head_statistics.encode(SUCCESSOR, numbers))
+    _close(files, path, "successor", {"successor": {"steps": 16, "lists": {"days": 7}}})
+    return path
 
 
 def means(name, source):

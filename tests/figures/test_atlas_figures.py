@@ -38,6 +38,8 @@ FOUND = {
     "least line ends > 0": ["L0H1", "L0H2"],
     "lost > 0.2": [PREVIOUS],
     "to_previous_token > 0.5": [PREVIOUS],
+    "successor > 50 %": ["L2H3"],
+    "delimiters > 25 %": ["L0H0"],
 }
 """Text -> the heads that are listed, the first ones where there are many."""
 

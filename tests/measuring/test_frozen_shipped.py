@@ -14,6 +14,7 @@ from report.datasets.formats.generated import STEP
 from report.datasets.whole import require_measured
 from report.inputs.generated import sentences
 from report.kinds.atlas.composition import Composition
+from report.kinds.atlas.successor import Successor
 from report.kinds.conditions import measure_answers as answers
 from report.kinds.conditions.answers import ModelAnswers
 from report.kinds.prediction import measure_generated as generated
@@ -24,11 +25,13 @@ from report.measuring.plan import known_plans, plans
 from report.measuring.run import read
 from report.models.find.names import alternatives, find, is_here
 from report.models.load.load import load_model
+from report.models.text.ordered import ordered_lists
 from report.project import project
 from report.study.front_matter import APART
 from report.study.study import Study, read_study
 from tests.commands import ROOT
 from tests.effects.test_composition import llama
+from tests.effects.test_successor import llama as effective
 
 WHERE = project(ROOT)
 PLACES = (0, 101, 299)
@@ -61,6 +64,7 @@ MEASURED = [Frozen(*each) for each in ALL if each[1] not in APART]
 ANSWERS = [Frozen(*each) for each in ALL if each[1] == "answers"]
 GENERATED = [Frozen(*each) for each in ALL if each[1] == "generated"]
 COMPOSITIONS = [Frozen(*each) for each in ALL if each[1] == "composition"]
+SUCCESSORS = [Frozen(*each) for each in ALL if each[1] == "successor"]
 
 
 def each(frozen):
@@ -92,7 +96,7 @@ def test_no_article_is_older_than_what_it_shows(frozen):
     assert max(store.read_manifest(folder)["date"] for folder in frozen.folders) <= day
 
 
-@each([*MEASURED, *ANSWERS, *GENERATED, *COMPOSITIONS])
+@each([*MEASURED, *ANSWERS, *GENERATED, *COMPOSITIONS, *SUCCESSORS])
 def test_every_folder_is_what_was_measured_and_one_of_the_article_s_models(frozen):
     for folder in frozen.folders:
         require_measured(folder)
@@ -101,7 +105,7 @@ def test_every_folder_is_what_was_measured_and_one_of_the_article_s_models(froze
     assert len(frozen.folders) <= models
 
 
-@each([*ANSWERS, *GENERATED, *COMPOSITIONS])
+@each([*ANSWERS, *GENERATED, *COMPOSITIONS, *SUCCESSORS])
 def test_what_is_measured_apart_is_of_models_of_the_article(frozen):
     study = frozen.study
     found = [plan for plan in known_plans(study, WHERE, read(study)) if plan.state == "frozen"]
@@ -173,6 +177,37 @@ def test_frozen_scores_are_those_of_whole_matrices_of_the_weights(frozen):
                 expected = ((written @ read).norm() / written.norm() / read.norm()).item()
                 step = data.baseline / STEPS
                 assert scores[*reader, below, other] == pytest.approx(expected, abs=0.51 * step)
+
+
+@each(SUCCESSORS)
+def test_frozen_successors_are_those_of_products_of_the_weights(frozen):
+    """Of the heads with the highest scores, and one more; the weights by their names in Llama."""
+    for folder in frozen.folders:
+        data = Successor(folder)
+        name = data.manifest["model"]["name"]
+        if not is_here(name):
+            # where a person left it out, its numbers cannot be repeated
+            pytest.skip(f"{name}, whose heads are tried on lists, is not installed (REAL=no)")
+        loaded = load_model(find(name))
+        lists, model = ordered_lists(loaded), loaded.model.model
+        assert data.about["lists"] == {each.name: len(each.token_ids) for each in lists}
+        scores = data.of_heads("successor", "successor", "corpus")
+        controls = data.of_heads("successor", "successor", "control")
+        for place in np.argsort(-np.nan_to_num(scores), axis=None)[[0, 1, 2, 100]]:
+            layer, head = divmod(int(place), data.heads)
+            *_, value, output = llama_head(model.layers[layer], head)
+            right = others = 0
+            for each in lists:
+                ids = list(each.token_ids)
+                with torch.no_grad():
+                    states = effective(loaded.model, ids).double()
+                    towards = model.embed_tokens.weight[ids].double() * model.norm.weight.double()
+                best = (states @ value @ output @ towards.T).argmax(1).tolist()
+                right += sum(best[now] == then for now, then in each.steps)
+                others += sum(best[now] != now for now, _ in each.steps) / (len(ids) - 1)
+            steps = data.about["steps"]
+            assert scores[layer, head] == pytest.approx(right / steps, abs=6e-5)
+            assert controls[layer, head] == pytest.approx(others / steps, abs=6e-5)
 
 
 def llama_head(layer, head):

@@ -2,4 +2,5 @@
 
 agreement.py, beside.py, data.py, findings.py, measure.py, question.py, release.py
 Which heads compose, measured apart: composition.py, measure_composition.py.
+Which heads turn a word of a list into the next one, too: successor.py, measure_successor.py.
 """

@@ -47,6 +47,17 @@ LOST = Number(
     in_unit="nats a token",
 )
 
+SUCCESSOR = Number(
+    "successor",
+    "Share of the words of ordered lists from which the head's weights lead to the next word: what "
+    "they make of the word raises the logit of the next one above that of all others of the list.",
+    None,
+    title="Successor",
+    axis="share of words of ordered lists, next one raised most",
+    number=".1%",
+)
+"""By the weights alone; measured apart."""
+
 NUMBERS = {each.name: each for each in (INDUCTION, DIRECT, LOST)}
 """Name -> number."""
 
@@ -54,6 +65,7 @@ CONTROLS = {
     INDUCTION.name: "the same places after other random tokens",
     DIRECT.name: "the mean of the other heads of its layer",
     LOST.name: "the mean of the other heads of its layer",
+    SUCCESSOR.name: "the mean over all other orders of the same words",
 }
 """Name -> what the control is; of a measure of attention it is `SHUFFLED`."""
 
@@ -66,12 +78,13 @@ ALSO = {
     "to_first_token": "beginning start sink bos",
     "to_itself": "self own current",
     "to_same_token": "duplicate again earlier",
-    "to_punctuation": "comma stop delimiter",
-    "to_line_end": "newline break delimiter",
+    "to_punctuation": "comma stop delimiter quote bracket separator",
+    "to_line_end": "newline break delimiter separator",
     "entropy": "broad diffuse",
     "distance": "far long range",
     "distance_spread": "variance",
     "lost": "matter important ablation loss cause",
     "direct": "logit writes",
+    "successor": "ordered increment days months",
 }
 """Measure -> other words for it; of several that a word may mean, the first here is taken."""

@@ -8,12 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from report.datasets import store
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar, portraits
 from report.datasets.read.heads import MeasuredHeads
 from report.datasets.read.model import ModelData
-from report.kinds.atlas import beside, composition
+from report.kinds.atlas import beside
 from report.kinds.atlas.composition import Composition
+from report.kinds.atlas.successor import Successor, require_heads
 from report.kinds.passage.data import PassageModels
 from report.measures import Measure, shipped
 from report.text import isolated
@@ -36,19 +38,36 @@ class AtlasData(MeasuredHeads):
     has_corpus = True
     composition: Composition | None = None
     """Which heads compose; None where it was not measured."""
+    successor: Successor | None = None
+    """Successor scores, which are then one of `measures`; None where they were not measured."""
 
     @property
     def apart(self) -> Sequence[ModelData]:
         """What was measured apart."""
-        return [self.composition] if self.composition else []
+        return [each for each in (self.composition, self.successor) if each]
 
     def with_apart(self, paths: Iterable[Path]) -> "AtlasData":
         """The same with what was measured apart of this model; paths: folders of any model."""
         data = AtlasData(self.path)
-        for each in composition.opened(paths):
-            if each.manifest["model"]["name"] == self.manifest["model"]["name"]:
-                data.composition = each
+        for manifest, path in ((ModelData(path).manifest, path) for path in paths):
+            if manifest["model"]["name"] == self.manifest["model"]["name"]:
+                if manifest["kind"] == Successor.kind:
+                    data.successor = Successor(path)
+                else:
+                    data.composition = Composition(path)
         return data
+
+    @functools.cached_property
+    def measures(self) -> list[str]:
+        """Names of the measures of heads that were taken, sorted; see `report.measures`."""
+        apart = self.successor.measures if self.successor else []
+        return sorted([*super().measures, *apart])
+
+    def _read(self, name):
+        apart = self.successor
+        if apart and name in apart.manifest["files"]:
+            return store.read_measured(apart.path, name, apart.manifest)
+        return super()._read(name)
 
     @property
     def models(self) -> list["AtlasData"]:
@@ -62,7 +81,7 @@ class AtlasData(MeasuredHeads):
         return {name: self._words(name) for name in self.measures}
 
     def _words(self, name):
-        known = beside.NUMBERS | shipped()
+        known = {beside.SUCCESSOR.name: beside.SUCCESSOR} | beside.NUMBERS | shipped()
         if name in known:
             return known[name]
         shows = self._read(f"heads/{name}.json")["tables"]["heads"]["columns"][name]["description"]
@@ -198,14 +217,7 @@ class AtlasModels(PassageModels):
 
 def verify(data: AtlasData) -> None:
     """ReportError if a table is not of every head, once over the texts and once over a control."""
-    heads = data.layers * data.heads
-    for name in data.measures:
-        table = data.measured(name)
-        if table["source"].tolist() != ["corpus"] * heads + ["control"] * heads:
-            raise damaged(f"{data.path / 'heads' / name}.json: is not of {heads} heads, twice")
-        place = np.arange(2 * heads) % heads
-        if (table["layer"] * data.heads + table["head"] != place).any():
-            raise damaged(f"{data.path / 'heads' / name}.json: heads are not in their order")
+    require_heads(data)
     _verify_portraits(data)
 
 

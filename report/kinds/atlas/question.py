@@ -25,6 +25,9 @@ class Keys(BaseModel):
     composition: bool = False
     """How much each head reads of what heads in lower layers write, by the weights. It is measured
     only by `freeze --composition`, and shown where it was."""
+    successor: bool = False
+    """How often each head turns a word of an ordered list into the next one, by the weights. It is
+    measured only by `freeze --successor`, and shown where it was."""
 
 
 QUESTION = Question(
@@ -45,5 +48,7 @@ QUESTION = Question(
     apart={
         "composition": "asks which heads compose; say `composition: true` in the front matter of "
         "an atlas",
+        "successor": "asks which heads turn a word of a list into the next one; say "
+        "`successor: true` in the front matter of an atlas",
     },
 )

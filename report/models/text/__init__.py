@@ -9,4 +9,5 @@ chat.py        the chats that a template makes of messages, filled in by chat_pr
 segments.py    which segment of a prompt a token belongs to
 cells.py       which cell, name or delimiter of a table
 regions.py     which word, sentence, line or paragraph
+ordered.py     ordered lists whose words are tokens
 """

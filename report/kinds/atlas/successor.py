@@ -1,0 +1,46 @@
+"""How often heads of one model turn a word of an ordered list into the next one."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from report.datasets.damaged import damaged
+from report.datasets.read.heads import MeasuredHeads
+from report.kinds.atlas.beside import CONTROLS, SUCCESSOR
+
+
+def opened(paths: Iterable[Path]) -> "list[Successor]":
+    """The data of folders, one a model."""
+    return [Successor(path) for path in paths]
+
+
+def verify(data: "list[Successor]") -> None:
+    """ReportError if the table is not of every head, once of lists and once of a control."""
+    for each in data:
+        require_heads(each)
+
+
+def require_heads(data: MeasuredHeads) -> None:
+    """ReportError if a table is not of every head, once of what was measured, once of a control."""
+    heads = data.layers * data.heads
+    for name in data.measures:
+        table = data.measured(name)
+        if table["source"].tolist() != ["corpus"] * heads + ["control"] * heads:
+            raise damaged(f"{data.path / 'heads' / name}.json: is not of {heads} heads, twice")
+        place = np.arange(2 * heads) % heads
+        if (table["layer"] * data.heads + table["head"] != place).any():
+            raise damaged(f"{data.path / 'heads' / name}.json: heads are not in their order")
+
+
+class Successor(MeasuredHeads):
+    """The successor scores of one model, and their control."""
+
+    kind = "successor"
+    sources: ClassVar = {"corpus": "ordered lists", "control": CONTROLS[SUCCESSOR.name]}
+
+    @property
+    def about(self) -> dict:
+        """The manifest's successor: lists, dict of name to how many words, and steps."""
+        return self.manifest["successor"]
