@@ -84,6 +84,36 @@ def test_workers_and_nodes_may_die_in_the_middle(
     assert out + err == ""
 
 
+ATLAS = """---
+title: Atlas
+date: 2026-01-02
+author: Ann
+summary: Which?
+atlas: true
+model: model-1
+corpus: texts.txt
+effects: 2
+cluster: {texts: 64}
+---
+"""
+
+
+def test_an_atlas_is_the_same_though_a_worker_dies(cluster, measured, project, accidents):
+    """Its examples and counts of tokens too, in whatever order the batches come."""
+    path = project.articles / "atlas.md.j2"
+    path.write_text(ATLAS)
+    alone = datasets(measured(read_study(path)).folders)
+    shutil.rmtree(project.site_src / "datasets")
+    shutil.rmtree(project.root / ".cache")
+    path.write_text(ATLAS.replace("texts: 64", "texts: 4"))
+    accidents += [None, None, lambda member: os.kill(member.share.pid, signal.SIGKILL)]
+    with on_cluster(cluster.address) as run:
+        found = measured(read_study(path), run)
+    assert accidents == []
+    assert datasets(found.folders) == alone
+    assert sum(", lost" in line for line in found.said) == 1
+
+
 def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measured, project):
     study(["model-1"], texts=2, workers=1)  # each takes long to start
     command = ["measure", "--project", str(project.root), "--ray", cluster.address]

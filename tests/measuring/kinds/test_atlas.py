@@ -214,10 +214,19 @@ def test_a_shuffled_text_has_the_same_tokens_and_special_ones_in_their_places(fa
     assert kind._shuffled(loaded, ids) == shuffled
 
 
-def test_datasets_are_the_same_however_the_corpus_is_cut(measured):
-    whole = contents(measured())
-    for texts in (1, 4):
-        assert contents(measured(force=True, cluster={"texts": texts})) == whole
+@pytest.mark.parametrize("parts", [2, 7])
+def test_datasets_are_the_same_however_the_corpus_is_divided(measured, root, parts):
+    """Into batches, as a cluster has it, and into files."""
+    texts = [*TEXTS, *(f"{text} {text}" for text in TEXTS), *reversed(TEXTS[:2])]
+    (root / "texts.txt").write_text("\n".join(texts))
+    whole = contents(measured(effects=0))
+    size = len(texts) // parts
+    assert contents(measured(effects=0, force=True, cluster={"texts": size})) == whole
+    for part in range(parts):
+        few = texts[part * size :][:size]
+        (root / f"part-{part}.txt").write_text("\n".join(few))
+    again = measured(effects=0, force=True, cluster={"texts": 3}, corpus={"file": "part-*.txt"})
+    assert contents(again) == whole
 
 
 def contents(folder):
