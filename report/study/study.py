@@ -166,7 +166,8 @@ class Study:
     def blaming(self, *keys: str) -> Iterator[None]:
         """Add the place of a key to the message of a ReportError: file and line, or the option.
 
-        keys: of the front matter; the first of them that was given is named
+        keys: of the front matter; the first of them that was given is named, but for an error
+            that has a `key` of its own
         raises: the same error with the place in front; an OwnFileError as it is
         """
         try:
@@ -174,6 +175,7 @@ class Study:
         except OwnFileError:
             raise
         except ReportError as error:
+            keys = (*[key for key in [getattr(error, "key", None)] if key], *keys)
             option = next((key for key in keys if key in self.replaced), None)
             given = [key for key in keys if any(line.startswith(f"{key}:") for line in self.header)]
             where = f"{self.template}, line {line_of(self.header, given[:1])}"

@@ -33,7 +33,8 @@ class Region:
     text: str
     """With everything invisible made visible."""
     added: bool
-    """Whether the tokenizer added it, so that it is no part of the text."""
+    """Whether the tokenizer added it, or a chat template wrote it, so that it is no part of the
+    text."""
 
     @property
     def label(self) -> str:
@@ -74,7 +75,8 @@ class RegionsData(ModelData):
     @property
     def what(self) -> str:
         """What the regions are, in words: "sentences"."""
-        return self.about["by"] if isinstance(self.about["by"], str) else "regions"
+        by = self.about["by"]
+        return {"roles": "turns"}.get(by, by) if isinstance(by, str) else "regions"
 
     @functools.cached_property
     def _tables(self):
@@ -88,10 +90,10 @@ class RegionsData(ModelData):
     @functools.cached_property
     def regions(self) -> list[Region]:
         """The regions in order."""
-        table = self._tables["regions"]
+        table, template = self._tables["regions"], self.about.get("template", ())
         rows = zip(table["first"], table["tokens"], table["text"], strict=True)
         return [
-            Region(at, int(a), int(b), str(text), self.tokens[int(a)].special)
+            Region(at, int(a), int(b), str(text), at in template or self.tokens[int(a)].special)
             for at, (a, b, text) in enumerate(rows)
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from report.models.text.tokens import TokenizedText
     from report.study.front_matter import FrontMatter
 
-FEWEST, MOST = 16, 128
-"""Regions of a text; what is kept of a head grows with the square of their number."""
+FEWEST, MOST = 2, 128
+"""Regions of a text; what is kept of a head grows with the square of their number. What comes back
+is told of those that have a number, see `report.measurements.regions`: of 14 at least."""
 
 PART = 20
 """A receiver head is one of the twentieth of all heads that are most uneven, and at most half of
@@ -52,12 +54,14 @@ class Inputs:
     """What is read."""
 
     passage: Passage
-    by: str | dict[str, str]
-    """ "sentences" and the like, or {"pattern": a regular expression}."""
+    by: str | dict[str, str | list[str]]
+    """ "sentences" and the like, or {"pattern": a regular expression}, or {"marks": texts}."""
     answer: int
     """How many of the last regions are the answer."""
     corpus: Sequence[str]
     """Over whose tokens heads' contexts are averaged."""
+    chat: bool | str = False
+    """Whether turns are put into the model's chat template; "available": if it has one."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class Text:
     """First token, number of tokens and text of each."""
     answer: range
     """Regions whose loss is asked."""
+    template: Sequence[int] = ()
+    """Regions that a chat template wrote."""
 
     @property
     def tokens_of_answer(self) -> list[int]:
@@ -100,8 +106,36 @@ def inputs(wanted: FrontMatter) -> Inputs:
     else:
         text = rows.own_text(named) if "\n" in named else passage(named)
     spec = wanted.regions
-    by = spec.by or {"pattern": spec.pattern}
-    return Inputs(text, by, spec.answer, tuple(text.text for text in corpus()[:MEANS_OF]))
+    by = spec.by or ({"marks": spec.marks} if spec.marks else {"pattern": spec.pattern})
+    if find_spec("regex"):  # comes with what measures; without it, datasets are only read
+        _require_cut(text.text, by)
+    means = tuple(text.text for text in corpus()[:MEANS_OF])
+    return Inputs(text, by, spec.answer, means, wanted.chat)
+
+
+def _require_cut(text, by):
+    """Stop for a text that no model can have cut so, before one is loaded."""
+    from report.models.text.regions import beginnings, turns
+
+    number = len(beginnings(text, **_options(by)))
+    if by == "roles":
+        turns(text)
+    if number < FEWEST or (number > 2 * MOST):  # some may have no token
+        raise _other_number(number)
+
+
+def _options(by):
+    return by if isinstance(by, dict) else {"by": by}
+
+
+def _other_number(number):
+    from report.models.text.regions import RegionsError
+
+    return RegionsError(
+        f"the text has {count(number, 'region')}, and an article takes {FEWEST} to {MOST}; "
+        f"take a {'longer' if number < FEWEST else 'shorter'} one, or cut it otherwise by "
+        "`regions`"
+    )
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -110,6 +144,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
         "passage": hashed(asdict(inputs.passage)),
         "regions": hashed([inputs.by, inputs.answer]),
         "corpus": hashed(list(inputs.corpus)),
+        **({"chat": inputs.chat} if inputs.chat else {}),
     }
 
 
@@ -124,25 +159,20 @@ def tokenized(loaded: LoadedModel, inputs: Inputs) -> Text:
     raises: ReportError if it cannot be cut so, or has too few or too many regions
     """
     from report.models.load.tokenizing import encoded
-    from report.models.text.regions import beginnings, regions
-    from report.models.text.tokens import reading, tokenize
+    from report.models.text.regions import ADDED, numbered, pieces
+    from report.models.text.tokens import reading
 
-    by = inputs.by if isinstance(inputs.by, dict) else {"by": inputs.by}
-    text = tokenize(loaded, inputs.passage.text)
-    begin = beginnings(text.text, **by)
-    pieces = encoded(loaded.tokenizer, text.text, **reading(False))
-    spans, added = pieces["offset_mapping"], pieces["special_tokens_mask"]
-    region = regions(text.text, begin, spans, added)
+    text, begin, template, chat = _read(loaded, inputs)
+    read = encoded(loaded.tokenizer, text.text, **reading(chat))
+    spans = read["offset_mapping"]
+    piece = pieces(text.text, begin, spans, read["special_tokens_mask"])
+    added = [at == ADDED or at in template for at in piece]
+    region = numbered(piece)
     firsts = [region.index(place) for place in range(region[-1] + 1)]
     ends = [*firsts[1:], len(region)]
     of_text = [place for place, first in enumerate(firsts) if not added[first]]
-    number = len(of_text)
-    if not FEWEST <= number <= MOST:
-        raise ReportError(
-            f"the text has {count(number, 'region')}, and an article takes {FEWEST} to {MOST}; "
-            f"take a {'longer' if number < FEWEST else 'shorter'} one, or cut it otherwise by "
-            "`regions`"
-        )
+    if not FEWEST <= len(of_text) <= MOST:
+        raise _other_number(len(of_text))
     if inputs.answer >= len(of_text):
         raise ReportError(
             f"`answer: {inputs.answer}` leaves no region before it, the text has {len(of_text)}; "
@@ -150,14 +180,31 @@ def tokenized(loaded: LoadedModel, inputs: Inputs) -> Text:
         )
     texts = [
         "".join(token["text"] for token in text.tokens[a:b])
-        if added[a]
+        if piece[a] == ADDED
         else text.text[spans[a][0] : spans[b - 1][1]]
         for a, b in zip(firsts, ends, strict=True)
     ]
     listed = [
         (a, b - a, visible(each.strip())) for a, b, each in zip(firsts, ends, texts, strict=True)
     ]
-    return Text(text, region, listed, range(of_text[-inputs.answer], of_text[-1] + 1))
+    by_template = [place for place, first in enumerate(firsts) if piece[first] in template]
+    answer = range(of_text[-inputs.answer], of_text[-1] + 1)
+    return Text(text, region, listed, answer, by_template)
+
+
+def _read(loaded, inputs):
+    """The text as tokens, where its pieces begin, which of them a chat template wrote, and whether
+    one did."""
+    from report.models.text.chat import has_template
+    from report.models.text.regions import beginnings, turns
+    from report.models.text.tokens import tokenize, tokenize_whole
+    from report.models.text.turns import in_template
+
+    text = inputs.passage.text
+    if inputs.chat is True or (inputs.chat and has_template(loaded.tokenizer)):
+        whole, begin, template = in_template(loaded.tokenizer, turns(text))
+        return tokenize_whole(loaded, whole, True), begin, template, True
+    return tokenize(loaded, text), beginnings(text, **_options(inputs.by)), set(), False
 
 
 def measure(
@@ -194,6 +241,7 @@ def measure(
         "draws": DRAWS if rises else 0,
         "replaced": about,
         "reason": reason,
+        **({"template": list(text.template)} if text.template else {}),
     }
     measured = Measured(inputs.passage, text, sums, scores, receivers, rises)
     return measured, {"token_ids_sha256": hashed([ids]), "regions": facts}

@@ -13,18 +13,24 @@ class RegionsSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    by: Literal["words", "sentences", "lines", "paragraphs"] | None = None
-    """What a region is: a word or a sign; a sentence; a line; or what lies between blank lines."""
+    by: Literal["words", "sentences", "lines", "paragraphs", "roles", "cells"] | None = None
+    """What a region is: a word or a sign; a sentence; a line; what lies between blank lines; what
+    one speaker says, in a text of lines such as `user: …`; or a cell of a table in the text."""
     pattern: str | None = Field(None, min_length=1, max_length=200)
     """A regular expression of Python's package `regex`, in place of `by`. A match is a region, and
     so is what lies between two; a match of no characters only cuts."""
+    marks: list[Annotated[str, Field(min_length=1, max_length=1000)]] = []
+    """Parts of the text, as they stand there, in place of `by`. One is a region, wherever it
+    stands, and so is what lies between two."""
     answer: int = Field(1, ge=1)
     """How many of the last regions are the answer, whose loss is measured without heads."""
 
     @model_validator(mode="after")
     def _either(self):
-        if (self.by is None) == (self.pattern is None):
-            raise ValueError("must say either `by` or `pattern`")
+        if sum(map(bool, (self.by, self.pattern, self.marks))) != 1:
+            raise ValueError("must say one of `by`, `pattern` and `marks`")
+        if not all(mark.strip() for mark in self.marks):
+            raise ValueError("`marks` has one of white space; write a part of the text")
         return self
 
 
@@ -40,14 +46,14 @@ class Keys(BaseModel):
 
     regions: Annotated[RegionsSpec | None, BeforeValidator(_spelt_out)] = None
     """Cut the `passage` into regions, and measure what heads give to each: `words`, `sentences`,
-    `lines`, `paragraphs` or `{pattern: …}`."""
+    `lines`, `paragraphs`, `roles`, `cells`, `{pattern: …}` or `{marks: […]}`."""
 
 
 def _require(front):
     if front.layers not in (None, "all"):
         raise ValueError("says `layers`; regions need all of them, so leave it out")
-    if front.chat:
-        raise ValueError("says `chat`; a text is cut into regions as it is, so leave it out")
+    if front.chat and front.regions.by != "roles":
+        raise ValueError("says `chat`, which needs turns: say `regions: roles`, or leave it out")
 
 
 QUESTION = Question(

@@ -8,6 +8,7 @@ messages.py    a text, or the segments of a prompt, as messages in a chat templa
 chat.py        the chats that a template makes of messages, filled in by chat_process.py
 segments.py    which segment of a prompt a token belongs to
 cells.py       which cell, name or delimiter of a table
-regions.py     which word, sentence, line or paragraph
+regions.py     which word, sentence, line, paragraph, turn or cell of a text
+turns.py       the turns of a chat in a chat template
 ordered.py     ordered lists whose words are tokens
 """

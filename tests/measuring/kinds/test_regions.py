@@ -1,5 +1,6 @@
 """A text in regions from front matter to a page, its numbers beside those of plain loops."""
 
+import copy
 import html
 import json
 import re
@@ -18,6 +19,7 @@ from report.kinds.regions import measure as kind
 from report.kinds.regions.data import verify
 from report.kinds.regions.findings import Findings
 from report.measurements.regions import APART
+from report.measuring.run import read
 from report.models.text.tokens import encode
 from report.study.study import read_study
 from tests.commands import report
@@ -194,10 +196,11 @@ regions: {regions}
         ("verses", "", "regions"),
         ("{pattern: ''}", "", "pattern"),
         ("{by: words, answer: 0}", "", "answer"),
-        ("{answer: 2}", "", "must say either `by` or `pattern`"),
-        ("{by: words, pattern: a}", "", "must say either `by` or `pattern`"),
+        ("{answer: 2}", "", "must say one of `by`, `pattern` and `marks`"),
+        ("{by: words, pattern: a}", "", "must say one of `by`, `pattern` and `marks`"),
         ("words", "layers: 2\n", "regions need all of them"),
-        ("words", "chat: true\n", "a text is cut into regions as it is"),
+        ("words", "chat: true\n", "which needs turns: say `regions: roles`"),
+        ("{marks: [' ']}", "", "has one of white space"),
         ("words", "models: [falcon-8x8, llama-4x4]\n", "name one `model`"),
         ("words", "table: cars\n", "says `regions` and `table`|says `table` and `regions`"),
         ("words", "predict: true\n", "which an article about regions does not read"),
@@ -215,7 +218,7 @@ def test_front_matter_that_does_not_fit_is_refused(tmp_path, regions, more, mess
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"passage": own_text("One. Two. Three.")}, "has 3 regions, .* take a longer one"),
+        ({"passage": own_text("One, two, three.")}, "has 1 region, .* take a longer one"),
         ({"by": "words", "passage": own_text("a " * 200)}, "has 200 regions, .* take a shorter"),
         ({"answer": 16}, "`answer: 16` leaves no region before it, the text has 16"),
         ({"by": {"pattern": "zebra"}}, "matches nothing in the text"),
@@ -225,6 +228,62 @@ def test_a_text_that_does_not_do_is_refused_before_it_is_measured(changed, messa
     loaded, *_ = measured()
     with pytest.raises(ReportError, match=message):
         kind.tokenized(loaded, kind.Inputs(**(vars(INPUTS) | changed)))
+
+
+TURNS = "system: Be brief.\nuser: Who lit it?\nassistant: Nobody did.\nuser: Why?"
+TEMPLATE = (
+    "{% for m in messages %}<{{ m.role }}> {{ m.content | trim }}\n{% endfor %}"
+    "{% if messages[0].role == 'user' %}{{ raise_exception('no system') }}{% endif %}"
+)
+
+
+def test_turns_in_a_template_are_regions_and_what_it_writes_is_none_of_them():
+    loaded = copy.copy(measured()[0])
+    object.__setattr__(loaded, "tokenizer", copy.deepcopy(loaded.tokenizer))
+    loaded.tokenizer.chat_template = TEMPLATE
+    about = vars(INPUTS) | {"by": "roles", "passage": own_text(TURNS)}
+    text = kind.tokenized(loaded, kind.Inputs(**about | {"chat": "available"}))
+    assert [each for *_, each in text.regions] == [
+        *("<system>", "Be brief.", "<user>", "Who lit it?"),
+        *("<assistant>", "Nobody did.", "<user>", "Why?"),
+    ]
+    assert (text.template, text.answer) == ([0, 2, 4, 6], range(7, 8))
+    first, number, _ = text.regions[7]
+    assert [*text.tokens_of_answer] == [*range(first, first + number)]
+    loaded.tokenizer.chat_template = TEMPLATE.replace("trim", "upper")
+    with pytest.raises(ReportError, match="changes or leaves out a turn"):
+        kind.tokenized(loaded, kind.Inputs(**about | {"chat": True}))
+    loaded.tokenizer.chat_template = TEMPLATE
+    about["passage"] = own_text(TURNS.partition("\n")[2])
+    with pytest.raises(ReportError, match="does not take the turns user, assistant, user"):
+        kind.tokenized(loaded, kind.Inputs(**about | {"chat": True}))
+    plain = kind.tokenized(measured()[0], kind.Inputs(**about))
+    assert [each for *_, each in plain.regions[1:]] == TURNS.split("\n")[1:]
+
+
+@pytest.mark.parametrize(
+    ("regions", "message"),
+    [
+        ("{pattern: zebra}", "matches nothing in the text"),
+        ("{marks: [zebra]}", "has no 'zebra'"),
+        ("cells", "finds no table"),
+        ("paragraphs", "the text has 1 region"),
+    ],
+)
+def test_a_text_that_cannot_be_cut_names_the_line_of_regions(tmp_path, regions, message):
+    path = tmp_path / "templates" / "articles" / "back.md.j2"
+    path.parent.mkdir(parents=True)
+    path.write_text(FRONT.format(regions=regions, more="passage: {text: A cat. A dog.}\n"))
+    with pytest.raises(ReportError, match=rf"back\.md\.j2, line 6: .*{message}"):
+        read(read_study(path))
+
+
+def test_few_regions_have_maps_and_no_receivers():
+    loaded, *_ = measured()
+    inputs = kind.Inputs(own_text("One. Two. Three."), "sentences", 1, INPUTS.corpus)
+    result, facts = kind.measure(loaded, inputs, lambda *_: None, lambda _: None)
+    assert (result.receivers, result.sums.between.shape[-1]) == ([], 4)  # with what begins a text
+    assert "no head can be compared" in facts["regions"]["reason"]
 
 
 def test_a_model_without_other_heads_is_measured_and_says_why_none_was_replaced(monkeypatch):

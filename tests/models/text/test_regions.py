@@ -9,11 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from report.errors import ReportError
-from report.models.text.regions import SPLIT, beginnings, regions
+from report.models.text.regions import SPLIT, beginnings, numbered, turns
+from report.models.text.regions import pieces as of_tokens
 
 
-def pieces(text, by=None, pattern=None):
-    begin = beginnings(text, by, pattern)
+def regions(*about):
+    return numbered(of_tokens(*about))
+
+
+def pieces(text, by=None, pattern=None, marks=()):
+    begin = beginnings(text, by, pattern, marks)
     return [text[a:b] for a, b in zip(begin, [*begin[1:], len(text)], strict=True)]
 
 
@@ -32,12 +37,18 @@ def pieces(text, by=None, pattern=None):
         ("lines", "one\n|two\n\n   |three \n"),
         ("paragraphs", "one\ntwo\n \n|three\n\n\n|four\n"),
         ("words", "  led by space"),
+        ("roles", "user: Why?\n|Assistant: Because.\nSo user: no\n|USER: Ah"),
+        ("cells", "Two lamps:\n|name,|height\n|hill,|3\n|\"gate, east\",|2\n|The end so far."),
+        ("cells", "| a |b |\n||--|--|\n|| 1, |2 |\n|rest"),
+        ("cells", "a\t|b,c\n|d\t|e"),
     ],
 )  # fmt: skip
 def test_a_text_is_cut_where_it_should_be(by, cut):
     expected = cut.split("|")
     if by == "words" and cut.startswith(" "):
         expected = ["  led ", "by ", "space"]
+    if "| a" in cut:  # its bars are text
+        expected = ["| a ", "|b |\n", "|--", "|--|\n", "| 1, ", "|2 |\n", "rest"]
     assert pieces("".join(expected), by) == expected
 
 
@@ -47,6 +58,35 @@ def test_a_pattern_makes_regions_of_what_it_matches_and_of_what_lies_between():
     ]
     assert pieces("a. b. c", pattern=r"(?<=\.)") == ["a. ", "b. ", "c"]  # it only cuts
     assert pieces("  a", pattern="a") == ["  a"]
+
+
+def test_what_an_author_marks_is_a_region_wherever_it_stands():
+    text = "A lamp. It was lit. Nobody saw it was lit."
+    cut = ["A lamp. It ", "was lit", ". Nobody saw it ", "was lit", "."]
+    assert pieces(text, marks=["was lit"]) == cut
+    cut = ["A lamp", ". It was lit. ", "Nobody ", "saw it was lit."]
+    assert pieces(text, marks=["A lamp", " Nobody "]) == cut
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"marks": ["lamp", "hill ("]}, r"has no 'hill \(', which `marks` of `regions` has"),
+        ({"by": "roles"}, "the first line does not; begin it so"),
+        ({"by": "cells"}, "finds no table in the text"),
+    ],
+)
+def test_what_is_not_in_a_text_is_named(options, message):
+    with pytest.raises(ReportError, match=message):
+        beginnings("A lamp, lit.\nuser: Who lit it?\nNobody, I think, or Ann.", **options)
+
+
+def test_turns_are_who_speaks_and_what():
+    text = "System: Be brief.\n\nuser:  Why?\nReally: why?\nassistant: So."
+    parts = [("system", "Be brief."), ("user", "Why?\nReally: why?"), ("assistant", "So.")]
+    assert turns(text) == parts
+    with pytest.raises(ReportError, match="a turn of the user says nothing"):
+        turns("user:\nassistant: So.")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +128,7 @@ def test_tokens_over_a_border_are_of_the_region_in_which_they_begin():
 
 @given(
     some.text(alphabet="ab. \n?!。'”x\u0301中ا", min_size=1, max_size=60),
-    some.sampled_from(sorted(SPLIT)),
+    some.sampled_from(sorted({*SPLIT} - {"roles", "cells"})),
     some.lists(some.integers(1, 5), min_size=60, max_size=60),
 )
 def test_whatever_the_text_regions_are_a_partition(text, by, widths):
