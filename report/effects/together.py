@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from transformers import Cache, PreTrainedModel
 
 from report.effects.ablation import TOKENS
 from report.effects.anatomy import require_whole
@@ -40,16 +41,34 @@ def log_probabilities(
     raises: ReportError as `ablation`
     """
     require_whole(loaded)
-    model, length = loaded.model, len(token_ids)
-    replacement.require_fits(loaded, length)
+    model = loaded.model
+    replacement.require_fits(loaded, len(token_ids))
     require_one_way(model, list(token_ids), logits_of(model, token_ids))
+    return of_sets(model, token_ids, sets, replacement, tokens, progress=progress)
+
+
+def of_sets(
+    model: PreTrainedModel,
+    token_ids: Sequence[int],
+    sets: Sequence[Collection[Place]],
+    replacement: Replacement,
+    tokens: Sequence[int],
+    prefix: Cache | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> np.ndarray:
+    """The same, of a model that is known to fit.
+
+    token_ids, tokens: of the text after the prefix, at which alone heads are replaced
+    prefix: the model's own cache of what is before
+    """
+    length = len(token_ids) + (prefix.get_seq_length() if prefix is not None else 0)
     rows = torch.as_tensor(tokens, device=model.device) - 1
     following = torch.as_tensor(token_ids, device=model.device)[tokens]
     few, values = max(1, TOKENS // length), []
     for start in range(0, len(sets), few):
         some = sets[start : start + few]
         with hooked(_hooks(model, some, replacement)):
-            states = last_states(model, token_ids, len(some))
+            states = last_states(model, token_ids, len(some), prefix)
         for state in states[:, rows]:
             logits = logits_from(model, state)
             picked = logits.gather(-1, following[:, None])[:, 0].double()
