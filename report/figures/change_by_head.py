@@ -39,10 +39,10 @@ def title(data: DifferenceData) -> str:
 
 def caption(data: DifferenceData) -> str:
     return (
-        "A point is a head; upwards is what changed.\nTo the right is the measure in "
-        f"{data.reference}, upwards by how much it is more in the other model. Lines are a "
-        "standard error over texts to each side. A grey cross is the same head where nothing "
-        "changed but the texts: how far one half of them is from the other in "
+        "Heads above 0 gained, heads below 0 lost.\nA point is a head. To "
+        f"the right is the measure in {data.reference}, upwards by how much it is more in the "
+        "other model. Lines are a standard error over texts to each side. A grey cross is the same "
+        "head where nothing changed but the texts: how far one half of them is from the other in "
         f"{data.reference}. Both models read the same texts, so a change may be certain and still "
         "smaller than that."
     )
@@ -174,10 +174,10 @@ def seen(data: DifferenceData, **state: str) -> str:
     clear = size > 2 * np.nan_to_num(of["error"], nan=np.inf)
     beyond = clear & (size > np.abs(of["halves"]))
     return (
-        f"“{words.title}” changed most in {head_label(layer, head)}, from {words.as_text(before)} "
-        f"to {words.as_text(now)}. It changed by more than two standard errors in "
-        f"{count(int(clear.sum()), 'head')} of {size.size}, and in {int(beyond.sum())} of these by "
-        "more than two halves of the texts are apart."
+        f"In {data.name}, “{words.title}” changed most in {head_label(layer, head)}, from "
+        f"{words.as_text(before)} to {words.as_text(now)}. It changed by more than two standard "
+        f"errors in {count(int(clear.sum()), 'head')} of {size.size}, and in "
+        f"{int(beyond.sum())} of these by more than two halves of the texts are apart."
     )
 
 

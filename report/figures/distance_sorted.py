@@ -102,15 +102,14 @@ def rows(data: DifferenceData | DifferenceModels, **state: str) -> dict[str, Row
 
 
 def seen(data: DifferenceData | DifferenceModels, **state: str) -> str:
-    said = []
+    halves, most = [], []
     for label, model in zip(_labels(data), data.models, strict=True):
         values = _values(model)
         at = np.unravel_index(values.argmax(), values.shape)
-        said.append(
-            f"In {label}, half of all heads moved by {number(float(np.median(values)))} or less, "
-            f"and {head_label(*map(int, at))} most, by {number(float(values.max()))}."
-        )
-    return " ".join(said)
+        halves.append(f"{number(float(np.median(values)))} or less in {label}")
+        farthest = head_label(*map(int, at))
+        most.append(f"{farthest} in {label}, by {number(float(values.max()))}")
+    return f"Half of all heads moved by {', '.join(halves)}. Farthest moved {'; '.join(most)}."
 
 
 def alt(data: DifferenceData | DifferenceModels, **state: str) -> str:

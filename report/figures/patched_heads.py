@@ -58,13 +58,14 @@ def title(data: PairData) -> str:
 
 def caption(data: PairData) -> str:
     return (
-        "A row is a head, a mark the share of the prompts' difference that it carries at a "
+        "A row is a head; a mark is how much of the prompts' difference it carries at a "
         "token.\nSo much of the difference comes back when what the head hands on in the clean "
         "prompt is put into the corrupted one, or is lost when it is put the other way round. "
         f"The {_shown_number(data)} heads with the largest shares, above or below 0, are shown. "
         "On the left one token at a time is replaced, from the first that differs; where the two "
-        "prompts have other tokens, both are named, the clean one first. On the right all tokens "
-        "are: by what they are in the other prompt, by the head's mean over other texts, or by "
+        "prompts have other tokens, both are named, the clean one first. On the right the head is "
+        "replaced at all tokens: in the corrupted prompt by what it is in the clean one, in the "
+        "clean prompt by what it is in the corrupted one, by its mean over other texts, or by "
         "zeros. A share is 100 % where one prompt becomes the other. A triangle that points down "
         "is a share below 0: the head works against the difference. Areas are to one "
         "scale on each side; less than a twentieth of the largest has no mark."
@@ -79,7 +80,7 @@ def use(data: PairData) -> str:
 
 
 def controls(data: PairData) -> list[Switch]:
-    return [Switch("way", "Put", WAYS, "restored")]
+    return [Switch("way", "One token at a time", WAYS, "restored")]
 
 
 def panels(data: PairData) -> list[str]:
@@ -155,7 +156,7 @@ def _word(token):
 def _whole_axis():
     names = [name for name, _ in WHOLE.values()]
     axis = altair.Axis(
-        title="put in its place at all tokens",
+        title="what is put in at all tokens",
         labelExpr=f"{json.dumps(names)}[datum.value]",
         **WORDS_BELOW,
     )

@@ -47,15 +47,15 @@ def title(data: PairData) -> str:
 def caption(data: PairData) -> str:
     floor = percent(_floor(data), 1)
     return (
-        "A line leads from a part up to a head that reads it; its width is what that "
-        "restores.\nThat is a share of the difference between the prompts. The letter at its upper "
-        "end says by what the upper head reads: Q, its queries, K, its keys, V, its values. In the "
+        "A line leads from a part up to a head that reads it; wide ones carry much.\nThe "
+        "width is a share of the difference between the prompts. The letter at the upper end says "
+        "by what the upper head reads: Q, its queries, K, its keys, V, its values. In the "
         "corrupted prompt, that head is given what the lower part writes in the clean one, and all "
         "other parts stay as they are. A dashed line is a share below 0: the path moves the answer "
-        "further away. Drawn are at most "
-        f"{MOST} paths into {_number(data)} heads, those that restore most, of more than {floor}: "
-        "no path into as many random heads of the same layers has more. The grey bar below is "
-        "that wide. Heads stand in the order of their layers. Paths by way of other heads or "
+        f"further away. Drawn are at most {MOST} paths into {_number(data)} heads, "
+        f"those that restore most, of more than {floor}: no path into as many random "
+        "heads of the same layers has more. The grey bar below is that wide. Heads "
+        "stand in the order of their layers. Paths by way of other heads or "
         "feed-forward layers are not in a line, but in the lines on the way."
     )
 
@@ -101,7 +101,7 @@ def _x(field):
 
 
 def _y(field):
-    return altair.Y(f"{field}:Q", axis=None, scale=altair.Scale(domain=[-0.1, 1.04], nice=False))
+    return altair.Y(f"{field}:Q", axis=None, scale=altair.Scale(domain=[-0.16, 1.04], nice=False))
 
 
 def _lines(edges):
@@ -164,15 +164,21 @@ def _layers(rows):
 
 
 def _bar(data):
-    """The largest path into a random head, as wide as it would be."""
+    """What letters stand for, and the largest path into a random head, as wide as it would be."""
     width = max(1.2, WIDEST * _floor(data) / _largest(data))
     grey = theme.themed(*theme.MASS.values())
-    at = altair.Chart(altair.InlineData([{}]))
-    rule = at.mark_rule(strokeWidth=width, color=grey, aria=False)
+    rule = altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeWidth=width, color=grey, aria=False
+    )
+    drawn = {edge.by for sent in FROM for edge in _drawn(data, sent)}
+    letters = [by for by in READS if by in drawn]
+    ways = ", ".join(READS[by].removeprefix("by its ") for by in letters)
+    look = {"align": "left", "baseline": "middle", "aria": False}
     words = f"'largest path into a random head: {percent(_floor(data), 1)}'"
     return [
         rule.encode(**theme.place(x="0", x2="40", y="height - 8", y2="height - 8")),
-        theme.written(words, "48", "height - 8", align="left", baseline="middle", aria=False),
+        theme.written(words, "48", "height - 8", **look),
+        theme.written(f"'{', '.join(letters)}: read by its {ways}'", "0", "height - 26", **look),
     ]
 
 

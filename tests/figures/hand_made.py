@@ -216,6 +216,10 @@ class Statistics:
         if kind.causal:
             self.values["next_token"] = np.full((LAYERS, HEADS), np.nan)
 
+    @property
+    def measures(self):
+        return [*self.values]
+
     def mean(self, name):
         return self.values[name]
 

@@ -21,7 +21,7 @@ STEP = 0.0001
 
 def applies(measure: Measure, sources: dict[str, HeadStatistics]) -> bool:
     """Whether a measure was taken, and applies to a row of any head; sources: as of `encode`."""
-    taken = [of.mean(measure.name) for of in sources.values() if measure.name in of.sums]
+    taken = [of.mean(measure.name) for of in sources.values() if measure.name in of.measures]
     return any(not np.isnan(mean).all() for mean in taken)
 
 

@@ -10,7 +10,7 @@ DISTANCE = Measure(
     title="How far attention moved",
     axis="distance of attention from the reference (0 to 1)",
     number=".3f",
-    does="The attention of {head} moved most, by {value} in the mean",
+    does="The attention of {head} moved most, by {value} on average",
     counted="A point is a head: how far its attention is from that in the reference, the mean "
     "Jensen-Shannon distance of rows.",
     alt="Mean Jensen-Shannon distance of a head's attention from that in the reference",

@@ -143,7 +143,7 @@ class LivePassage(InMemory, PassageData):
             self._list()
 
     def _lacking(self, wanted):
-        there = self._measurement.statistics.sums if hasattr(self, "_measurement") else ()
+        there = self._measurement.statistics.measures if hasattr(self, "_measurement") else ()
         measures = known(self._inputs.measures)
         names = measures if wanted is None else wanted
         return [measures[name] for name in measures if name in names and name not in there]
@@ -195,7 +195,7 @@ def _beside(makers, corpus, measures, of_heads) -> Iterable[tuple[str, Callable[
     """Makers of the tables of heads, with the rows over many texts below those of the passage."""
     for name, each in measures.items():
         file = head_statistics.FILE.format(name)
-        if file in corpus.tables and name in of_heads.statistics.sums:
+        if file in corpus.tables and name in of_heads.statistics.measures:
             # where a measure is of no head of the passage, only many texts have a table of it
             own = partial(head_statistics.encode, each, {"passage": of_heads.statistics})
             yield file, partial(_joined, makers.get(file, own), corpus.tables[file])
