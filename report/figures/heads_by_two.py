@@ -5,7 +5,7 @@ import json
 import altair
 import numpy as np
 
-from report.figures.parts import choices, head_points, marking, measured, over_models, theme
+from report.figures.parts import all_measures, choices, head_points, marking, over_models, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.heads import HeadFindings, ranks
 from report.figures.parts.layers import layered
@@ -21,7 +21,7 @@ NAMED = 3
 """Heads with the highest values of a measure that are named."""
 
 
-finds, rows = measured.finds, measured.rows
+finds, rows = all_measures.finds, all_measures.rows
 
 
 def title(data: AtlasData) -> str:
@@ -31,7 +31,7 @@ def title(data: AtlasData) -> str:
 def caption(data: AtlasData) -> str:
     return (
         "A point is a head, coloured by its layer. Each axis is a measure of your choice; the "
-        f"{NAMED} heads with most of each are named.\n{measured.controlled(data)}"
+        f"{NAMED} heads with most of each are named.\n{all_measures.control_words(data)}"
     )
 
 
@@ -53,7 +53,7 @@ def controls(data: AtlasData) -> list[Switch]:
 
 
 def chart(data: AtlasData, **state: str) -> altair.LayerChart:
-    heads = measured.table({"x": "across", "y": "up"}, data).transform_filter(
+    heads = all_measures.table({"x": "across", "y": "up"}, data).transform_filter(
         "isValid(datum.x) && isValid(datum.y)"
     )
     x, y = (_axis(data, *axis) for axis in ((altair.X, "x", "across"), (altair.Y, "y", "up")))

@@ -5,7 +5,7 @@ import json
 import altair
 import numpy as np
 
-from report.figures.parts import choices, head_sorted, marking, measured, over_models, theme
+from report.figures.parts import all_measures, choices, head_sorted, marking, over_models, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.heads import HeadFindings
 from report.kinds.atlas.data import AtlasData
@@ -16,7 +16,7 @@ OPENS = ("lost", "induction", "prefix_matching")
 """Measures that it opens at, the first that was taken."""
 
 
-finds, rows = measured.finds, measured.rows
+finds, rows = all_measures.finds, all_measures.rows
 
 
 def title(data: AtlasData) -> str:
@@ -26,7 +26,7 @@ def title(data: AtlasData) -> str:
 def caption(data: AtlasData) -> str:
     return (
         "A cell is a head; its colour is a measure of your choice.\nColours go from the lowest to "
-        f"the highest value of all heads, and both are written. {measured.controlled(data)}"
+        f"the highest value of all heads, and both are written. {all_measures.control_words(data)}"
     )
 
 
@@ -48,7 +48,7 @@ def controls(data: AtlasData) -> list[Switch]:
 
 
 def chart(data: AtlasData, **state: str) -> altair.LayerChart:
-    heads = measured.table({"value": "measure"}, data).transform_filter("isValid(datum.value)")
+    heads = all_measures.table({"value": "measure"}, data).transform_filter("isValid(datum.value)")
     formats = json.dumps({name: _format(words) for name, words in data.words.items()})
     tooltip = [altair.Tooltip("told:N", title="title")]
     return theme.frame(

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from report.figures.parts.groups import groups
 from report.figures.parts.heads import head_label
 from tests.figures import hand_atlas
 from tests.figures.live_page import OF, called, go_live, painted, resting, until
@@ -112,6 +113,25 @@ def test_what_is_typed_is_marked_by_keys_alone(tab):
     assert len(found(tab, SCATTER)) == hand_atlas.HEADS
     tab.go_back()
     assert found(tab, SCATTER) == ["L2H0", "L2H1"]
+
+
+def test_a_group_is_chosen_by_keys_and_by_a_click(tab, atlas):
+    group = groups(atlas)[0][0]
+    number = NUMBERS["head_groups"]
+    go_live(tab, number)
+    tab.locator(f"#fig-{number} [role=application]").focus()
+    tab.keyboard.press("Home")
+    tab.keyboard.press("Enter")
+    assert found(tab, SCATTER) == sorted(group.labels)
+    assert field(tab) == f"group {group.number}"
+    go_live(tab, number)
+    resting(tab.locator(f"#fig-{number} canvas").first)
+    for again in (sorted(groups(atlas)[0][1].labels), []):
+        lines = 2 + len(group.traits)  # of the first group, and of the second its name and one
+        ((x, y),) = called(tab, PLACE, [number, [(0.4, lines)]])
+        tab.mouse.click(x, y)
+        assert found(tab, MAP) == again
+        go_live(tab, number)
 
 
 def test_a_click_pins_and_no_drag_does(tab):

@@ -134,8 +134,8 @@ def _extremes(data, shown, value, written, number):
             style["opacity"] = altair.ExprRef(f"{narrow} ? 0 : 1")
         drawn += [
             mark.encode(
-                x=altair.X("layer:Q"),
-                y=altair.Y("head:Q"),
+                x=altair.X("layer:Q", title="layer (index from 0)"),
+                y=altair.Y("head:Q", title="head (index from 0)"),
                 text=altair.Text(f"{value}:Q", format=".0%" if "%" in number else ".2f")
                 if written == value
                 else altair.Text(f"{written}:N"),

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from report.errors import ReportError
+from report.figures.parts.groups import Group, groups
 from report.figures.parts.heads import Head, HeadFindings, ranks
 from report.kinds.atlas.data import AtlasData, AtlasModels
 
@@ -85,6 +86,12 @@ class Findings(HeadFindings):
     def readers(self, by: str, writer: Head) -> list[Head]:
         """The heads in higher layers, each with how much it reads of a head, the most first."""
         return _known(self._composition(by)[:, :, writer.layer, writer.head])
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Groups of heads with like profiles, more so than by chance, those of low layers first;
+        each with its number, its `labels`, its likeness and its traits."""
+        return groups(self.data)[0]
 
     @property
     def chance(self) -> float:

@@ -11,7 +11,7 @@ const RANGE = new RegExp(`^(.*?)\\s*${NUMBER}(?:–|\\.{2,3}|\\bto\\b)\\s*${NUMB
 const COMPARED = new RegExp(`^(.*?)\\s*(>=|<=|[<>≥≤])\\s*${NUMBER}(%?)$`, "u");
 const NAMED = /^L?(?:ayer)?\s*(\d+)\s*(?:[.H]|,?\s*head)\s*(\d+)$/i;
 const PLACED = /^head\s*(\d+)\s*(?:of|in)\s*layer\s*(\d+)$/i; // as articles say it
-const PLACE = /^(layer|head)s?(?:\s*(\d+))?$/i;
+const PLACE = /^(layer|head|group)s?(?:\s*(\d+))?$/i;
 const SMALL = /^(least|lowest|smallest|without)\s+/i;
 const CONTROL = /^control(?:\s+of)?\s+/i;
 const APART = /,|;|\band\b|&/i;
@@ -68,7 +68,8 @@ export class Finder {
       const [, place, at] = PLACE.exec(words) ?? [];
       if (place && (at || "low" in bounds || "high" in bounds)) {
         const fits = within(at ? { low: Number(at), high: Number(at) } : bounds);
-        wanted.push((row) => fits(row[place.toLowerCase()]));
+        const column = place.toLowerCase();
+        wanted.push((row) => row[column] !== null && fits(row[column]));
         continue;
       }
       const { measure, error, near } = this.measure(words.replace(CONTROL, "").replace(SMALL, ""));

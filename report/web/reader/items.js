@@ -5,7 +5,7 @@
 // column. Items with the same value of the second belong together from column to column: they are a
 // line, or a head.
 
-import { byFinger, clearMarks, isTouch, pin, point, unpoint } from "./marks.js";
+import { ask, byFinger, clearMarks, isTouch, pin, point, question, unpoint } from "./marks.js";
 import { clamp, PAGE } from "./walk.js";
 
 const SHARED = ["line", "area", "trail"]; // one item for many points: it has the first one's data
@@ -66,8 +66,11 @@ function marksOf({ figure, model, text }, item) {
     : { ...found, layer, head, model };
 }
 
-// A click on a bar singles its head out, which Vega does; a key must say so.
+// A click on a bar singles its head out, which Vega does; a key must say so. What stands for several
+// heads asks for them, and once more for none.
 function choose(chart, item, key = true) {
+  const { asks } = item.datum;
+  if (asks) return ask(asks === question().text ? "" : asks, chart.figure, true);
   if (!chart.singles) pin(marksOf(chart, item), chart.figure);
   else if (key) chart.singles.toggle(item.datum.head);
 }

@@ -5,9 +5,11 @@ import re
 from collections.abc import Mapping
 
 import altair
+import numpy as np
 
 from report.figures.parts import head_points
 from report.figures.parts.figure import Rows
+from report.figures.parts.groups import groups
 from report.figures.parts.heads import HeadFindings
 from report.kinds.atlas import beside
 from report.kinds.atlas.data import AtlasData
@@ -28,7 +30,7 @@ def finds(data: AtlasData) -> list[dict]:
     ]
 
 
-def controlled(data: AtlasData) -> str:
+def control_words(data: AtlasData) -> str:
     """What the control of each measure is, sentences."""
     return (
         "The control is what a measure is compared with. Of attention it is "
@@ -72,10 +74,14 @@ def table(axes: Mapping[str, str], data: AtlasData) -> altair.Chart:
 
 
 def rows(data: AtlasData, **state: str) -> dict[str, Rows]:
-    """The table "rows": a row a head, each measure with its control and its standard error."""
+    """The table "rows": a row a head, each measure with its control and its standard error, and the
+    number of its group, null where it is in none."""
     of = HeadFindings(data)
     columns = {}
     for name in data.words:
         columns |= {name: of.values(name), f"control_{name}": of.values(name, "control")}
         columns |= {f"error_{name}": of.error(name)}
+    columns["group"] = np.full((data.layers, data.heads), np.nan)
+    for group in groups(data)[0]:
+        columns["group"][*zip(*group.heads, strict=True)] = group.number
     return {"rows": head_points.rows(data, columns)}
