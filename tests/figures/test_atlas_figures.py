@@ -83,6 +83,32 @@ def test_what_is_found_stands_beside_its_control(tab):
 
 
 @pytest.mark.browser
+def test_all_numbers_of_two_heads_stand_beside_each_other(tab, atlas):
+    box = find(tab, f"{PREVIOUS}, {INDUCTION}")
+    assert listed(box) == [PREVIOUS, INDUCTION]
+    assert box.locator("tr").count() == 1 + len(atlas.words)
+    (row,) = [r for r in box.locator("tr").all() if "Lost without" in r.text_content()]
+    assert row.locator("td").all_text_contents() == [
+        *("0.250 ± 0.010", "0.092 ± 0.010"),
+        *("−0.020", "0.091"),
+        *("1", "4"),
+    ]
+
+
+@pytest.mark.browser
+def test_keys_lead_to_the_next_head_and_to_the_one_before(tab):
+    number = PORTRAIT["head_distances"]
+    go_live(tab, number)
+    set_to(tab, number, **HERE)
+    tab.locator(f"#fig-{number} input[name=head]").focus()
+    said = f"document.querySelector('#fig-{number} figcaption').textContent.includes"
+    layer, head = hand_atlas.PREVIOUS
+    for key, next_ in (("ArrowRight", head + 1), ("ArrowLeft", head)):
+        tab.keyboard.press(key)
+        until(tab, f"{said}('L{layer}H{next_} gives')")
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("text", ["colour", "attention > 3", "entropy > 10 %", "> 0.5"])
 def test_what_is_not_understood_is_asked_back(tab, text):
     box = find(tab, text)

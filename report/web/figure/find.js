@@ -117,10 +117,13 @@ export class Finder {
     return { error: `No measure is called “${text}”. Which do you mean?`, near: near.length ? near : this.measures };
   }
 
-  // All that is known of a head.
-  one(row, all) {
-    const head = line(["Measure", headName(row), "Control", `Rank of ${all.length}`], "th");
-    return [head, ...this.measures.map((each) => line([each.title, ...numbers(each, row, all)]))];
+  // All that is known of a head, or of two beside each other.
+  whole(rows, all) {
+    const beside = (cells) => [0, 1, 2].flatMap((n) => rows.map((row) => cells(row)[n]));
+    const of = (row) => (rows.length > 1 ? `, ${headName(row)}` : "");
+    const titles = (row) => [headName(row), `Control${of(row)}`, `Rank of ${all.length}${of(row)}`];
+    const lines = this.measures.map((each) => line([each.title, ...beside((row) => numbers(each, row, all))]));
+    return [line(["Measure", ...beside(titles)], "th"), ...lines];
   }
 
   // Heads, with a few measures each.
@@ -154,7 +157,8 @@ export class Finder {
     if (rows.length && !listed.length) this.offer("List them", text);
     const lost = this.measures.find(({ name }) => name === "lost");
     const told = [...new Set([...measures, ...(lost ? [lost] : [])])];
-    const lines = listed.length === 1 ? this.one(rows[0], all) : this.several(listed, told, all);
+    const few = listed.length <= (measures.length ? 1 : 2);
+    const lines = few ? this.whole(listed, all) : this.several(listed, told, all);
     this.table.replaceChildren(...(listed.length ? lines : []));
     nameHeads(this.table, model);
     answer(model, rows.map(headName));

@@ -70,7 +70,8 @@ function showPins() {
   box.dataset.said = said;
   box.hidden = !resets;
   box.classList.toggle("pins--none", !chips.length);
-  const label = chips.length ? [spoken("pins__label", "Pinned")] : [];
+  const words = chips.some(([names]) => names.length) ? "Pinned" : "Marked";
+  const label = chips.length ? [spoken("pins__label", words)] : [];
   box.replaceChildren(...label, ...chips.map(chip), ...(resets ? [back] : []));
   if (head >= 0) addAtlas(said);
 }
