@@ -2,19 +2,24 @@
 
 import itertools
 import json
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from report.datasets.read.study import open_study
 from report.figures import composition, head_examples, head_tokens
 from report.figures.build.find import figure_named
+from report.figures.build.per_model import per_model
 from report.figures.parts.heads import HeadFindings, head_label
 from report.kinds.atlas.data import verify
 from report.pages.lists import HEADS, write_heads
-from tests.figures import hand_atlas
+from tests.commands import ROOT
+from tests.figures import hand_atlas, live_page
 from tests.figures.live_page import OF, go_live, painted, until
 from tests.figures.tools import set_to
+from tests.serving import served
 
 NUMBERS = {name: number for number, name in enumerate(OF["atlas"], 1)}
 NUMBER = NUMBERS["heads_by_two"]
@@ -51,11 +56,11 @@ def tab(desk, atlas_address):
     return desk
 
 
-def find(tab, text):
-    field = tab.locator(f"#fig-{NUMBER} input[type=search]")
+def find(tab, text, number=NUMBER):
+    field = tab.locator(f"#fig-{number} input[type=search]")
     field.fill(text)
     painted(tab)
-    return tab.locator(f"#fig-{NUMBER} .live-figure__find")
+    return tab.locator(f"#fig-{number} .live-figure__find")
 
 
 def listed(box):
@@ -73,6 +78,35 @@ def test_heads_are_found_by_what_they_do(tab, text):
     expected = FOUND[text]
     assert found[: len(expected)] == expected
     assert bool(found) == bool(expected)
+
+
+@pytest.mark.browser
+@pytest.mark.first_visit
+def test_heads_of_the_models_that_ship_are_found_and_those_of_the_next(page, tmp_path):
+    """In their frozen atlases: what they are known for, beside the control that has none of it."""
+    folder = tmp_path / "datasets" / "hand"
+    shutil.copytree(ROOT / "frozen" / "the-same-heads-three-times", folder)
+    data = open_study(sorted(folder.iterdir(), key=lambda at: open_study([at]).name))
+    live_page.write(tmp_path, data, ["heads_by_two"])
+    with served(tmp_path) as root:
+        page.goto(f"{root}articles/hand/")
+        go_live(page, 1)
+        assert listed(find(page, "previous > 50 %", 1)) == ["L3H0"]
+        box = find(page, "induction", 1)
+        assert listed(box)[0] == "L5H5"
+        assert box.locator("td").all_text_contents()[:2] == ["92.2 % ± 0.7 %", "0.7 %"]
+        page.locator("#fig-1 label", has_text="gemma3-6x8").first.click()
+        go_live(page, 1)
+        painted(page)
+        assert listed(find(page, "previous > 50 %", 1)) == ["L0H1", "L1H1"]
+
+
+def test_over_several_models_the_field_knows_what_all_of_them_have(tmp_path):
+    first = hand_atlas.study(tmp_path / "one")
+    second = hand_atlas.study(tmp_path / "two", without=("lost",))
+    both, figure = open_study([first.path, second.path]), figure_named("heads_by_two")
+    names = [each["name"] for each in per_model(figure).finds(both)]
+    assert {each["name"] for each in figure.finds(first)} - {*names} == {"lost"}
 
 
 @pytest.mark.browser

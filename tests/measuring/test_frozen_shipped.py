@@ -11,9 +11,11 @@ from report.datasets import store
 from report.datasets.formats.answers import LOG_STEP
 from report.datasets.formats.composition import STEPS
 from report.datasets.formats.generated import STEP
+from report.datasets.read.study import open_study
 from report.datasets.whole import require_measured
 from report.inputs.generated import sentences
 from report.kinds.atlas.composition import Composition
+from report.kinds.atlas.findings import Findings
 from report.kinds.atlas.successor import Successor
 from report.kinds.conditions import measure_answers as answers
 from report.kinds.conditions.answers import ModelAnswers
@@ -25,6 +27,7 @@ from report.measuring.plan import known_plans, plans
 from report.measuring.run import read
 from report.models.find.names import alternatives, find, is_here
 from report.models.load.load import load_model
+from report.models.measure.repetition import repetition
 from report.models.text.ordered import ordered_lists
 from report.project import project
 from report.study.front_matter import APART
@@ -36,7 +39,7 @@ from tests.effects.test_successor import llama as effective
 WHERE = project(ROOT)
 PLACES = (0, 101, 299)
 """Questions that are asked again; the fillers are made for the first of all."""
-MOST = 4_700_000
+MOST = 5_200_000
 """Bytes of all of them; two fifths are the texts that the heads of an atlas are shown with, and a
 third is what all heads of a model give from sentence to sentence."""
 
@@ -208,6 +211,25 @@ def test_frozen_successors_are_those_of_products_of_the_weights(frozen):
             steps = data.about["steps"]
             assert scores[layer, head] == pytest.approx(right / steps, abs=6e-5)
             assert controls[layer, head] == pytest.approx(others / steps, abs=6e-5)
+
+
+def test_heads_of_the_model_that_ships_are_what_they_were():
+    """In its frozen atlas: repeated, those that find repeats; and what is left of them and of the
+    one that looks back on controls."""
+    [frozen] = [one for one in MEASURED if one.name == "the-same-heads-three-times"]
+    each = [Findings(open_study([folder])) for folder in frozen.folders]
+    [of] = [one for one in each if one.data.name == "falcon-8x8"]
+    assert of.strongest("to_previous_token").label == "L3H0"
+    finders = of.at_least("induction", 0.5)
+    assert finders[0].label == "L5H5"
+    again = repetition(load_model(find("falcon-8x8")))
+    for source, values in (("corpus", again.induction), ("control", again.unrepeated)):
+        np.testing.assert_allclose(of.values("induction", source), values.mean(0), atol=2e-4)
+    assert of.value("to_previous_token", of.head(3, 0), "control") > 0.75
+    for head in finders:
+        assert of.value("induction", head, "control") < 0.02
+        shuffled = of.value("prefix_matching", head, "control")
+        assert shuffled < 0.75 * of.value("prefix_matching", head)
 
 
 def llama_head(layer, head):

@@ -253,12 +253,17 @@ def of_other_heads(folder):
     return data
 
 
+def of_three(folder):
+    return open_study([hand_atlas.study(folder / name).path for name in ("one", "two", "three")])
+
+
 OTHER_DATA = {
     "attention-focus-plots": lambda folder: hand_made.several(folder, ("rotary", "alibi_bias")),
     "filler-tokens": of_fillers,
     "how-heads-form": hand_sweep.study,
     "reading-a-table": hand_table.study,
     "what-four-bits-do": lambda folder: hand_difference.study(folder, ("Q8_0", "Q4_0", "MXFP4")),
+    "the-same-heads-three-times": of_three,
     "which-heads-do-what": hand_atlas.study,
     "who-gets-the-drink": None,
     "which-sentence-do-heads-come-back-to": hand_regions.study,

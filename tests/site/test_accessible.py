@@ -21,6 +21,7 @@ pytestmark = pytest.mark.browser
 ARTICLES = ("attention-focus-plots", "filler-tokens", "reading-a-table", "how-heads-form")
 ARTICLES += ("who-gets-the-drink", "which-heads-do-what", "what-four-bits-do")
 ARTICLES += ("who-tells-it-where-to-look", "which-sentence-do-heads-come-back-to")
+ARTICLES += ("the-same-heads-three-times",)
 PAGES = ("", "archive/", "tags/", "models/", "glossary/", "about/", "404.html")
 DOCS = ("docs/", "docs/how-to/figures/", "docs/reference/front-matter/")
 DOCS += ("docs/gallery/", "docs/gallery/attention_map/")

@@ -35,6 +35,7 @@ def per_model(figure: Figure) -> Figure:
         left_out=lambda data: _left_out(figure, data),
         title=lambda data: _title(figure, data),
         caption=lambda data: _caption(figure, data),
+        finds=lambda data: _finds(figure, data),
         use=lambda data: max(map(figure.use, _drawable(figure, data).values()), key=len),
         controls=lambda data: controls_of(figure, data),
         chart=chart,
@@ -91,6 +92,13 @@ def fits(controls: list[choices.Control | choices.Switch], state: choices.State)
             value = control.value
         fitting[control.param] = value
     return fitting
+
+
+def _finds(figure, data):
+    """The measures that all models have."""
+    first, *others = map(figure.finds, _drawable(figure, data).values())
+    names = [{each["name"] for each in other} for other in others]
+    return [each for each in first if all(each["name"] in other for other in names)]
 
 
 def _boxes(figure, data):
