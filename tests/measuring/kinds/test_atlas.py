@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from itertools import pairwise
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from report.datasets.read.study import open_study
 from report.effects.asked import MEAN, Asked
 from report.effects.direct import direct_effects
 from report.errors import ReportError
+from report.inputs.corpora import Corpus
 from report.kinds.atlas import measure as kind
 from report.kinds.atlas.agreement import HEADVIS, agreement
 from report.kinds.atlas.data import verify
@@ -227,6 +229,32 @@ def test_datasets_are_the_same_however_the_corpus_is_divided(measured, root, par
         (root / f"part-{part}.txt").write_text("\n".join(few))
     again = measured(effects=0, force=True, cluster={"texts": 3}, corpus={"file": "part-*.txt"})
     assert contents(again) == whole
+
+
+class Text(str):
+    """A text of which it is known when nothing holds it any more."""
+
+
+def test_texts_held_at_once_do_not_grow_with_the_corpus(measured, root, monkeypatch):
+    """A batch of them, the one that is read next, and those that its pieces were made of."""
+    texts, most = Corpus._texts, []
+
+    def watched(corpus):
+        alive = WeakSet()
+        for index, text in texts(corpus):
+            each = Text(f"{text} {index}")
+            alive.add(each)
+            most[-1] = max(most[-1], len(alive))
+            yield index, each
+            del each
+
+    monkeypatch.setattr(Corpus, "_texts", watched)
+    for times in (4, 20):
+        most.append(0)
+        (root / "texts.txt").write_text("\n".join(TEXTS * times))
+        found = open_study([measured(effects=0, force=True, cluster={"texts": 4})])
+        assert found.texts["texts"] == len(TEXTS) * times
+    assert most[0] == most[1] <= 9
 
 
 def contents(folder):
