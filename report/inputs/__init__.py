@@ -8,6 +8,7 @@ prompts.py      system prompts and questions; conditions.py their variants, fill
                 between
 predictions.py  texts whose next token is asked about; generated.py makes sentences of this kind
 questions.py    generated questions whose answers are known
+needles.py      facts that are hidden in a long text, and their questions
 specs.py        keys of front matter that have keys of their own; yaml_lines.py says in which line
                 a value stands
 """

@@ -9,8 +9,8 @@ rows.py              rows of attention as measures of heads read them, and their
 head_statistics.py, tally.py    sums that can be merged, over texts or prompts
 effect_rows.py       effects text by text, which can be merged
 portraits.py         what each head looks at in many texts, which can be merged
-received.py, class_shares.py, regions.py, induction.py  what positions, classes, regions and
-                     repetitions receive
+received.py, class_shares.py, regions.py, needle.py, induction.py  what positions, classes,
+                     regions, facts in a long text and repetitions receive
 passage.py, conditions.py    the results of a passage and of conditions, as values
 stored.py, precision.py      factors kept in a file, and how far rounding may reach
 """

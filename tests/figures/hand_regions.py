@@ -5,13 +5,23 @@ from functools import cache
 from report import files
 from report.datasets.read.study import open_study
 from report.datasets.write.folder import write_folder
+from report.inputs.needles import Needle, NeedlesSpec
 from report.inputs.rows import own_text
 from report.kinds.regions import measure as kind
 from report.models.load.load import load_model
 from tests.made_conditions import provenance
 
 TEXT = " ".join(f"The {word} lamp was lit. Nobody saw it." for word in ("old", "new") * 4)
-INPUTS = kind.Inputs(own_text(TEXT), "sentences", 1, ("Nobody answered Ann.", "The hill was dark."))
+NEEDLE = NeedlesSpec(
+    lengths=[300],
+    facts=[
+        Needle(fact="The lamp is red.", question="The lamp is", answer=" red"),
+        Needle(fact="A dog ate it.", question="It was eaten by a", answer=" dog"),
+    ],
+)
+INPUTS = kind.Inputs(
+    own_text(TEXT), "sentences", 1, ("Nobody answered Ann.", "The hill was dark."), NEEDLE
+)
 
 
 @cache

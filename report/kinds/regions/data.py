@@ -9,6 +9,7 @@ import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
+from report.datasets.formats import needle as of_needle
 from report.datasets.formats.regions import CHOSEN, FILE, HEAD, MAP, RANDOM, STEP, decode
 from report.datasets.read.model import ModelData, with_memory
 from report.errors import ReportError
@@ -147,6 +148,69 @@ class RegionsData(ModelData):
         table = self.map(0)
         return bool((table["key"] > table["query"]).any())
 
+    @property
+    def needle(self) -> dict:
+        """The manifest's needle: lengths, depths, facts, texts, sets, reason."""
+        return self.manifest["needle"]
+
+    @property
+    def no_needle(self) -> str:
+        """Why nothing is known of facts in a long text, a sentence; "" if it is."""
+        if "needle" not in self.manifest:
+            return "No fact was hidden in a long text: the article says no `needle`."
+        reason = self.needle["reason"]
+        return f"Heads were not measured on facts in a long text: {reason}." if reason else ""
+
+    @functools.cached_property
+    def _needle(self):
+        if self.no_needle:
+            raise ReportError(self.no_needle)
+        shape = self.layers, self.heads, len(self.needle["lengths"]), self.needle["depths"]
+        try:
+            return of_needle.decode(self._read(of_needle.FILE), shape)
+        except ReportError as error:
+            if str(self.path) in str(error):
+                raise
+            raise damaged(f"{self.path / of_needle.FILE}: {error}") from error
+
+    def needle_heads(self, column: str) -> np.ndarray:
+        """A number of every head at every length: float [layers, heads, lengths].
+
+        column: "answer", "question"; with "_elsewhere" or "_error" behind it, see `formats.needle`
+        """
+        return np.asarray(self._needle["heads"][column], float).reshape(self.layers, self.heads, -1)
+
+    def needle_depths(self, column: str) -> np.ndarray:
+        """The same by depth: float [layers, heads, lengths, depths]; "answer" or
+        "answer_elsewhere"."""
+        shape = self.layers, self.heads, len(self.needle["lengths"]), self.needle["depths"]
+        return self._needle["depths"][column].reshape(shape)
+
+    def needle_score(self, tokens: str = "answer") -> np.ndarray:
+        """How much more a head gives to a fact than to its place, the mean over lengths:
+        float [layers, heads]; tokens: "answer" or "question", from which it looks."""
+        more = self.needle_heads(tokens) - self.needle_heads(f"{tokens}_elsewhere")
+        return more.mean(-1)
+
+    @property
+    def finders(self) -> list[tuple[int, int]]:
+        """(layer, head) of those that were chosen by the first fact, by their score over all."""
+        chosen = np.argwhere(self.needle_heads("chosen")[..., 0] == 1).tolist()
+        score = self.needle_score()
+        return sorted(((a, b) for a, b in chosen), key=lambda place: -score[place])
+
+    def needle_losses(self) -> np.ndarray:
+        """Of the answers, nats a token: float [facts, lengths, depths + 1]; the last: without the
+        fact."""
+        shape = len(self.needle["facts"]), len(self.needle["lengths"]), self.needle["depths"] + 1
+        return self._needle["losses"]["loss"].reshape(shape)
+
+    def needle_rises(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rise of the loss of the answers but the first without the `finders`, then without
+        each set of random heads, and its standard error: float [lengths, 1 + sets] each."""
+        table, number = self._needle["rises"], len(self.needle["lengths"])
+        return table["rise"].reshape(number, -1), table["error"].reshape(number, -1)
+
     def rises(self, by: str) -> tuple[float, np.ndarray]:
         """The rise of the loss on the answer without the receiver heads; and without each set of
         random heads of their layers: float [sets], nats a token.
@@ -176,6 +240,8 @@ def verify(data: RegionsData) -> None:
         if most > 1 + STEP * len(data.regions):
             name = MAP.format(layer=layer)
             raise damaged(f"{data.path / name}: a region gives {most:.3f}, which is more than 1")
+    if not data.no_needle and data.needle_rises()[0].shape[1] != 1 + data.needle["sets"]:
+        raise damaged(f"{data.path / of_needle.FILE}: has not {data.needle['sets']} random sets")
     for by in ("zero", "mean") if not data.about["reason"] else ():
         if len(data.rises(by)[1]) != data.about["draws"]:
             raise damaged(f"{data.path / FILE}: has not {data.about['draws']} sets of random heads")

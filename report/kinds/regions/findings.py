@@ -46,6 +46,28 @@ class Rise:
         return "below" if self.receivers < self.low else ""
 
 
+@dataclass(frozen=True)
+class Look:
+    """What a head gives to a fact in a long text, where its answer is predicted."""
+
+    fact: float
+    """The probability on all tokens of the fact, the mean over facts and depths."""
+    place: float
+    """The same on its place while it stands elsewhere."""
+    error: float
+    """Standard error of the difference of both, over facts and depths."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The loss on the answers, nats a token."""
+
+    given: float
+    """The mean over facts and depths."""
+    absent: float
+    """The same where the fact is left out of the text."""
+
+
 class Findings:
     """Numbers of one text."""
 
@@ -119,16 +141,62 @@ class Findings:
             return float("nan")
         return float(np.corrcoef([ranks(values) for values in halves])[0, 1])
 
+    @property
+    def finders(self) -> list[Head]:
+        """The heads chosen by the first fact, with how much more of their attention a fact gets
+        than its place, over all facts and lengths; the most first."""
+        score = self.data.needle_score()
+        return [Head(*at, float(score[at])) for at in self.data.finders]
+
+    def looks(self, at: Head, length: int) -> Look:
+        """What a head does at one of the lengths, by its place in their list."""
+        place = at.layer, at.head, length
+        columns = "answer", "answer_elsewhere", "answer_error"
+        return Look(*(float(self.data.needle_heads(column)[place]) for column in columns))
+
+    def at_depths(self, at: Head, length: int) -> np.ndarray:
+        """What a head gives to a fact at each depth, at one of the lengths."""
+        return self.data.needle_depths("answer")[at.layer, at.head, length]
+
+    def above(self, share: float, tokens: str = "answer") -> int:
+        """Heads that give a fact so much more than its place, or more; tokens: "answer" or
+        "question", from which they look."""
+        return int((self.data.needle_score(tokens) >= share).sum())
+
+    @property
+    def agreement_of_looks(self) -> float:
+        """Rank correlation over heads of how much more a fact gets, from the tokens at which its
+        answer is predicted, with that from the tokens of the question."""
+        both = (self.data.needle_score(tokens).ravel() for tokens in ("answer", "question"))
+        return float(np.corrcoef([ranks(values) for values in both])[0, 1])
+
+    def answered(self, length: int) -> Answered:
+        """The loss on the answers with and without the fact, at one of the lengths."""
+        losses = self.data.needle_losses()[:, length]
+        return Answered(float(losses[:, :-1].mean()), float(losses[:, -1].mean()))
+
+    def rise_without(self, length: int) -> Rise:
+        """What the loss on the answers but the first is without the finders, at one of the
+        lengths."""
+        values, _ = self.data.needle_rises()
+        return _rise(float(values[length, 0]), values[length, 1:])
+
+    def rise_error(self, length: int) -> float:
+        """The standard error of that rise, over depths and facts."""
+        return float(self.data.needle_rises()[1][length, 0])
+
     def rise(self, by: str = "mean") -> Rise:
         """What the loss on the answer is without the receiver heads; by: "mean" or "zero".
 
         raises: ReportError if heads could not be replaced
         """
-        value, random = self.data.rises(by)
-        low, high = np.quantile(random, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-        number = int((random >= value).sum())
-        ends = float(low), float(high), LEVEL
-        return Rise(value, float(random.mean()), *ends, number, len(random))
+        return _rise(*self.data.rises(by))
+
+
+def _rise(value, random):
+    low, high = np.quantile(random, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    number = int((random >= value).sum())
+    return Rise(value, float(random.mean()), float(low), float(high), LEVEL, number, len(random))
 
 
 NAMES = {"data": RegionsData, "find": Findings}

@@ -11,19 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from report.datasets.formats import passage as of_tokens
+from report.datasets.formats.needle import FILE as NEEDLE
 from report.datasets.formats.passage import visible
 from report.datasets.formats.regions import FILE, MAP, encode, encode_map
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import rows
+from report.inputs.needles import DEPTHS, NeedlesSpec, filler
 from report.inputs.passages import Passage, corpus, passage
 from report.kinds.prediction.measure import MEANS_OF, replacements
+from report.kinds.regions.measure_needle import SETS, contexts, measure_needles, of_needles
 from report.measuring.forecast import beyond, needs, reads, writes
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
 from report.text import count
 
 if TYPE_CHECKING:
+    from report.measurements.needle import Needles
     from report.measurements.regions import Received
     from report.models.load.load import LoadedModel
     from report.models.measure.regions import RegionRecorder
@@ -60,6 +64,8 @@ class Inputs:
     """How many of the last regions are the answer."""
     corpus: Sequence[str]
     """Over whose tokens heads' contexts are averaged."""
+    needle: NeedlesSpec | None = None
+    """Facts that are hidden in a long text."""
     chat: bool | str = False
     """Whether turns are put into the model's chat template; "available": if it has one."""
 
@@ -93,6 +99,8 @@ class Measured:
     sums: RegionRecorder
     received: Received
     receivers: Sequence[tuple[int, int]]
+    needles: Needles | None
+    """None: there are none, or they could not be read."""
     rises: Mapping[str, np.ndarray]
     """Kind of ablation -> rise of the loss on the answer without the receivers, then without each
     set of random heads: float [1 + DRAWS]. Empty where heads could not be replaced."""
@@ -110,7 +118,7 @@ def inputs(wanted: FrontMatter) -> Inputs:
     if find_spec("regex"):  # comes with what measures; without it, datasets are only read
         _require_cut(text.text, by)
     means = tuple(text.text for text in corpus()[:MEANS_OF])
-    return Inputs(text, by, spec.answer, means, wanted.chat)
+    return Inputs(text, by, spec.answer, means, wanted.needle, wanted.chat)
 
 
 def _require_cut(text, by):
@@ -145,7 +153,20 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
         "regions": hashed([inputs.by, inputs.answer]),
         "corpus": hashed(list(inputs.corpus)),
         **({"chat": inputs.chat} if inputs.chat else {}),
+        **(
+            {"needle": hashed([inputs.needle.model_dump(), _filler().text])}
+            if inputs.needle
+            else {}
+        ),
     }
+
+
+def _hidden(inputs):
+    return [inputs.needle.model_dump(), _filler().text]
+
+
+def _filler():
+    return filler([text.text for text in corpus()])
 
 
 def words(inputs: Inputs) -> list[str]:
@@ -243,8 +264,34 @@ def measure(
         "reason": reason,
         **({"template": list(text.template)} if text.template else {}),
     }
-    measured = Measured(inputs.passage, text, sums, scores, receivers, rises)
-    return measured, {"token_ids_sha256": hashed([ids]), "regions": facts}
+    needles, about_needles = _needles(loaded, inputs, progress) if inputs.needle else (None, {})
+    measured = Measured(inputs.passage, text, sums, scores, receivers, needles, rises)
+    return measured, {"token_ids_sha256": hashed([ids]), "regions": facts} | about_needles
+
+
+def _needles(loaded, inputs, progress):
+    """What heads do with facts in a long text, and the manifest's needle."""
+    from report.models.load.memory import enough_memory
+
+    spec, texts, needles, reason = inputs.needle, _filler(), None, ""
+    every = contexts(spec)
+
+    def sets_of(score):
+        chosen = receivers_of(score)
+        if not chosen:
+            raise ReportError("no head can be compared with others of its layer")
+        return [chosen, *random_sets(chosen, score.shape[1])[:SETS]]
+
+    try:
+        with enough_memory(f"measuring {max(spec.lengths)} tokens"):
+            mean = replacements(loaded, inputs.corpus)[0][1]
+            step = lambda done: progress("Reading needles", done, every)  # noqa: E731
+            needles = measure_needles(loaded, spec, texts, mean, sets_of, step)
+    except ReportError as error:
+        reason = str(error)
+    facts = [each.model_dump() for each in spec.facts]
+    about = {"lengths": spec.lengths, "facts": facts, "texts": texts.texts, "sets": SETS}
+    return needles, {"needle": about | {"depths": DEPTHS, "reason": reason}}
 
 
 def receivers_of(unevenness: np.ndarray) -> list[tuple[int, int]]:
@@ -326,6 +373,8 @@ def write(files: Folder, measured: Measured, progress: Step) -> dict:
     shares = sums.shares, sums.even_shares
     of_heads = encode(text.regions, shares, measured.received, measured.receivers, measured.rises)
     files.write(FILE, of_heads)
+    if measured.needles is not None:
+        files.write(NEEDLE, of_needles(measured.needles))
     for layer, between in enumerate(sums.between):
         files.write(MAP.format(layer=layer), encode_map(between))
         progress(layer + 1, len(sums.between))

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from report.inputs.needles import NeedlesSpec
 from report.kinds.question import Question
 
 
@@ -47,6 +48,9 @@ class Keys(BaseModel):
     regions: Annotated[RegionsSpec | None, BeforeValidator(_spelt_out)] = None
     """Cut the `passage` into regions, and measure what heads give to each: `words`, `sentences`,
     `lines`, `paragraphs`, `roles`, `cells`, `{pattern: …}` or `{marks: […]}`."""
+    needle: NeedlesSpec | None = None
+    """Hide facts in a text of some `lengths`, at ten depths of it, and see which heads find them:
+    `{lengths: [512, 2000], facts: [{fact: …, question: …, answer: …}, …]}`."""
 
 
 def _require(front):
@@ -71,6 +75,7 @@ QUESTION = Question(
         "passage": "the passage changed",
         "regions": "how it is cut changed",
         "corpus": "the corpus changed",
+        "needle": "the hidden facts changed",
     },
-    inside={"regions": (RegionsSpec, "regions")},
+    inside={"regions": (RegionsSpec, "regions"), "needle": (NeedlesSpec, "needle")},
 )

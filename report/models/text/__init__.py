@@ -9,6 +9,7 @@ chat.py        the chats that a template makes of messages, filled in by chat_pr
 segments.py    which segment of a prompt a token belongs to
 cells.py       which cell, name or delimiter of a table
 regions.py     which word, sentence, line, paragraph, turn or cell of a text
+needle.py      where a fact may stand in a long text
 turns.py       the turns of a chat in a chat template
 ordered.py     ordered lists whose words are tokens
 """
