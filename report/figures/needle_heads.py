@@ -54,7 +54,7 @@ def use(data: RegionsData) -> str:
 
 
 def controls(data: RegionsData) -> list[Control]:
-    lengths = data.needle["lengths"]
+    lengths = [0] if data.no_needle else data.needle["lengths"]
     labels = [f"{length:,} tokens" for length in lengths]
     return [Control("length", "Length", 0, len(lengths) - 1, 0, labels)]
 
