@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from report.inputs.needles import NeedlesSpec
+from report.inputs.needles import Needle, NeedlesSpec
 from report.kinds.question import Question
 
 
@@ -77,5 +77,9 @@ QUESTION = Question(
         "corpus": "the corpus changed",
         "needle": "the hidden facts changed",
     },
-    inside={"regions": (RegionsSpec, "regions"), "needle": (NeedlesSpec, "needle")},
+    inside={
+        "regions": (RegionsSpec, "regions"),
+        "needle": (NeedlesSpec, "needle"),
+        "facts": (Needle, "facts"),
+    },
 )
