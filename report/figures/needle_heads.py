@@ -55,12 +55,12 @@ def use(data: RegionsData) -> str:
 
 def controls(data: RegionsData) -> list[Control]:
     lengths = [0] if data.no_needle else data.needle["lengths"]
-    labels = [f"{length:,} tokens" for length in lengths]
-    return [Control("length", "Length", 0, len(lengths) - 1, 0, labels)]
+    labels = [f"{length:,}" for length in lengths]
+    return [Control("length", "Tokens", 0, len(lengths) - 1, 0, labels)]
 
 
 def panels(data: RegionsData) -> list[str]:
-    return ["Fact and place, {length}", "By depth, {length}"]
+    return ["Fact and place, {length} tokens", "By depth, {length} tokens"]
 
 
 def boxes(data: RegionsData) -> list[grid.Box]:
