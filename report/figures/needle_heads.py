@@ -40,8 +40,9 @@ def caption(data: RegionsData) -> str:
         f"{about['depths']} depths; behind the text stand a question and its answer. On the left "
         "is the probability that a head gives to all tokens of the fact, the mean over facts, "
         "depths, and the tokens at which the answer is predicted; beside it, what the same place "
-        "gets while the fact stands elsewhere. A line is twice the standard error of how much more "
-        f"the fact gets. On the right is the fact's share at each depth. The {_number(data)} heads "
+        "gets while the fact stands elsewhere. A line is two standard errors of how much "
+        f"more the fact gets, to each side. On the right is the fact's share at each depth. "
+        f"The {_number(data)} heads "
         "that give it most more, over all lengths, are shown, the first on top."
     )
 
