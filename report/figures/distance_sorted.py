@@ -25,9 +25,9 @@ def title(data: DifferenceData | DifferenceModels) -> str:
 
 def caption(data: DifferenceData | DifferenceModels) -> str:
     return (
-        "A point is a head: how far its attention moved.\nThat is the mean Jensen-Shannon distance "
-        f"of its rows of attention from those of the same head in {data.reference}: 0 for equal "
-        "rows, 1 for rows that share no target. Heads are sorted in each model by itself, so that "
+        "A point is a head.\nIts height is how far its attention moved: the mean Jensen-Shannon "
+        f"distance of its rows from those of the same head in {data.reference}, 0 for equal rows, "
+        "1 for rows that share no target. Heads are sorted in each model by itself, so that "
         "one place may be of two heads. The band is two standard errors over texts to each side. "
         "Both models read the same tokens, so a model is at 0 from itself. Token 0 of each text is "
         "left out."

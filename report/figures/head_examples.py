@@ -140,7 +140,7 @@ def seen(data: AtlasData, **state: int | str) -> str:
     middle = float(np.median([*data.scores(state["layer"], state["head"]).values()]))
     named = head_label(state["layer"], state["head"])
     return (
-        f"In text {example.text}, {named} gives its top target but the first token "
+        f"In text {example.text}, {named} gives its top target, apart from the first token, "
         f"{percent(example.score)} on average. In half of the texts, {percent(middle)} or less."
     )
 
