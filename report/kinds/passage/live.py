@@ -106,6 +106,7 @@ class LivePassage(InMemory, PassageData):
             announce(sentence)
 
         self._loaded, self._inputs, self._corpus = loaded, inputs, corpus
+        self._measurement = None
         read, taken = measure.tokenized(loaded, inputs), self._lacking(wanted)
         tokens = len(read.token_ids)
         if said := beyond(loaded.identity, tokens):
@@ -143,7 +144,7 @@ class LivePassage(InMemory, PassageData):
             self._list()
 
     def _lacking(self, wanted):
-        there = self._measurement.statistics.measures if hasattr(self, "_measurement") else ()
+        there = self._measurement.statistics.measures if self._measurement else ()
         measures = known(self._inputs.measures)
         names = measures if wanted is None else wanted
         return [measures[name] for name in measures if name in names and name not in there]

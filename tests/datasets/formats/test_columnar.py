@@ -85,8 +85,9 @@ def test_heads_are_ranked_within_their_layer():
 def test_a_head_without_a_number_comes_first_and_a_measure_without_any_is_not_written():
     values = np.array([[0.3, np.nan, 0.2]])
     assert head_statistics.ranks(values).tolist() == [[2, 0, 1]]
-    nothing = SimpleNamespace(mean=lambda _: np.full((1, 3), np.nan))
+    nothing = SimpleNamespace(mean=lambda _: np.full((1, 3), np.nan), measures=["itself"])
     assert not head_statistics.applies(shipped()["itself"], {"passage": nothing})
+    assert not head_statistics.applies(shipped()["entropy"], {"passage": nothing})  # not taken
 
 
 FLAG = "🏴\U000e0067\U000e0062\U000e0073\U000e007f"
