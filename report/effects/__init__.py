@@ -10,7 +10,7 @@
     replay.py     runs a part of a model on hidden states that were kept
     ablation.py   what falls when a head's context is replaced
     together.py   the same of several heads at once
-    continued.py  the same at the last tokens of a text alone, and their attention
+    ending.py     the same at the last tokens of a text alone, and their attention
     replacing.py  by what: zeros, means over a corpus, or another text
     patching.py   by what it was in another run, at one token or all, both ways
     paths.py      what an earlier part wrote, as a head reads it by its Q, its K or its V

@@ -25,7 +25,7 @@ from report.models.find import names
 from report.notebook.frames import Measurements
 from report.project import Project, enclosing_project
 from report.study.front_matter import FrontMatter, kind_of_article
-from report.study.study import Study
+from report.study.study import Study, reason
 from report.text import nearest
 
 if TYPE_CHECKING:
@@ -188,8 +188,10 @@ def _front_matter(model, options):
     try:
         wanted = FrontMatter(**about, model=str(model), **options)
     except (ValidationError, TypeError) as error:
-        problem = error.errors()[0] if isinstance(error, ValidationError) else {"msg": str(error)}
-        fault = ": ".join(map(str, [*problem.get("loc", ())[:1], problem["msg"]]))
+        fault = str(error)
+        if isinstance(error, ValidationError):
+            problem = error.errors()[0]
+            fault = f"{problem['loc'][0]}: {reason(problem)}" if problem["loc"] else reason(problem)
         raise ReportError(f"measure: {fault}") from None
     if wanted.sweep or len(wanted.all_models) > 1:
         raise ReportError(

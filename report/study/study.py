@@ -47,7 +47,7 @@ def explain(problem: ErrorDetails, header: list[str], path: Path, replaced: dict
         loc = loc[:1] + loc[2:]
     option = str(loc[0])
     if replaced.get(option) is not None:
-        return f"--{option.replace('_', '-')}: {_reason(problem)}"
+        return f"--{option.replace('_', '-')}: {reason(problem)}"
     return f"{path}, line {line_of(header, loc)}: {_mistake(problem, loc)}"
 
 
@@ -58,7 +58,7 @@ def _of_several_keys(problem, header, path):
     """
     keys = re.findall(r"`(\w+)[:`]", problem["msg"])
     line = max(line_of(header, [key]) for key in keys)
-    return f"{path}, line {line}: front matter {_reason(problem)}"
+    return f"{path}, line {line}: front matter {reason(problem)}"
 
 
 def _mistake(problem, loc):
@@ -71,7 +71,7 @@ def _mistake(problem, loc):
     if problem["type"] == "missing":
         part = f"the {INSIDE[loc[0]][1]}" if owner else "the front matter"
         return f"the key {key!r} is missing from {part}; add it."
-    return f"{_named(loc, owner)}: {_reason(problem)}"
+    return f"{_named(loc, owner)}: {reason(problem)}"
 
 
 def _owner(loc: Sequence[str | int]) -> tuple[type[BaseModel], str]:
@@ -99,20 +99,23 @@ def _named(loc, owner):
     return f"{words[-1]!r} of {owner}" if words else owner
 
 
-def _reason(problem):
-    """What pydantic says, or plainer words for it, and the value that was given."""
-    reason = problem["msg"].removeprefix("Value error, ")
+def reason(problem: dict) -> str:
+    """What pydantic says of a value, or plainer words for it, and the value that was given.
+
+    problem: as of `pydantic.ValidationError.errors`
+    """
+    words = problem["msg"].removeprefix("Value error, ")
     if problem["loc"][:1] == ("device",):  # instead of the pattern
-        reason = "must be auto, cpu, cuda, or one GPU such as cuda:1"
+        words = "must be auto, cpu, cuda, or one GPU such as cuda:1"
     if problem["type"] == "list_type":
-        reason = "must be a list, such as [one, two]"
+        words = "must be a list, such as [one, two]"
     if problem["type"] == "string_pattern_mismatch" and problem["loc"][-1] == "name":
-        reason = "must be a small letter, then small letters, digits, - or _"
+        words = "must be a small letter, then small letters, digits, - or _"
     if problem["loc"][:1] == ("cover",):
-        reason = "must be the name of a figure: letters, digits, - or _"
+        words = "must be the name of a figure: letters, digits, - or _"
     if isinstance(problem["input"], dict | list):  # the sentence names what is wrong with it
-        return f"{reason}."
-    return f"{reason} (got {quoted(problem['input'])})."
+        return f"{words}."
+    return f"{words} (got {quoted(problem['input'])})."
 
 
 MARK = "---"

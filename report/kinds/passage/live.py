@@ -136,8 +136,9 @@ class LivePassage(InMemory, PassageData):
         raises: ReportError if they cannot be taken
         """
         if taken := self._lacking(wanted):
-            tokens = self._measurement.token_ids
-            with enough_memory(f"measuring {len(tokens)} tokens"):
+            tokens, name = self._measurement.token_ids, self._loaded.identity["name"]
+            # what libraries warn of has been said
+            with heard(name, lambda _: None), enough_memory(f"measuring {len(tokens)} tokens"):
                 more = measure_passage(self._loaded, tokens, progress, measures=taken)
             more = kept_heads.of(more, self._inputs.heads)
             self._measurement.statistics.sums |= more.statistics.sums

@@ -44,7 +44,7 @@ def measure_needles(
     progress: called with the texts done
     raises: ReportError if a text cannot be made of the model's tokens, or read in two parts
     """
-    from report.effects.continued import Continued
+    from report.effects.ending import Ending
     from report.measurements.needle import Needles, beside_elsewhere
     from report.models.text.needle import Hiding
 
@@ -59,7 +59,7 @@ def measure_needles(
         for depth in range(DEPTHS + 1):
             where = depth if depth < DEPTHS else None
             text = hiding.text_of(spec.facts[at], spec.lengths[length], where)
-            read = Continued(loaded, text.token_ids, text.question.start)
+            read = Ending(loaded, text.token_ids, text.question.start)
             if not done:
                 read.require_right()
             if where is not None:

@@ -44,7 +44,7 @@ export class Finder {
     this.last = now;
     if (!text.trim()) return this.found([], []);
     const { error, near = [], wanted, measures } = this.understood(text);
-    if (error) return this.ask(error, near);
+    if (error) return this.askBack(error, near);
     const rows = all.filter((row) => wanted.every((fits) => fits(row)));
     const [{ measure, low } = {}] = measures;
     if (measure) {
@@ -134,7 +134,7 @@ export class Finder {
     return [line(["Head", ...titles], "th"), ...listed];
   }
 
-  ask(error, near) {
+  askBack(error, near) {
     this.found([], []);
     this.says.textContent = `${error} `;
     for (const { title } of near) this.offer(title);

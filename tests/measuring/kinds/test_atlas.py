@@ -59,13 +59,19 @@ def few_sequences(monkeypatch):
     monkeypatch.setattr(repetition_module, "SEQUENCES", 2)
 
 
+def write_atlas(root, keys="effects: 3"):
+    """The article of a small atlas in a project of its own; keys: lines of its front matter."""
+    article = root / "templates" / "articles" / "small.md.j2"
+    article.parent.mkdir(parents=True)
+    article.write_text(ARTICLE.replace("effects: 3", keys))
+    (root / "mkdocs.yml").write_text("site_name: Small\n")
+    (root / "texts.txt").write_text("\n".join(TEXTS))
+    return article
+
+
 @pytest.fixture
 def root(tmp_path):
-    article = tmp_path / "templates" / "articles" / "small.md.j2"
-    article.parent.mkdir(parents=True)
-    article.write_text(ARTICLE)
-    (tmp_path / "mkdocs.yml").write_text("site_name: Small\n")
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    write_atlas(tmp_path)
     return tmp_path
 
 

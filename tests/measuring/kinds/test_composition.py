@@ -16,18 +16,14 @@ from report.models.load.load import load_model
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.figures import hand_atlas
-from tests.measuring.kinds.test_atlas import ARTICLE, TEXTS
+from tests.measuring.kinds.test_atlas import write_atlas
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory, falcon_folder):
     """Folders of the datasets of an atlas without effects, and of its composition."""
     root = tmp_path_factory.mktemp("small")
-    path = root / "templates" / "articles" / "small.md.j2"
-    path.parent.mkdir(parents=True)
-    path.write_text(ARTICLE.replace("effects: 3", "effects: 0\ncomposition: true"))
-    (root / "mkdocs.yml").write_text("site_name: Small\n")
-    (root / "texts.txt").write_text("\n".join(TEXTS))
+    path = write_atlas(root, "effects: 0\ncomposition: true")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         study = read_study(path, model=str(falcon_folder))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
 
 
-class Continued:
+class Ending:
     """A text of T tokens, of which those from `start` on are read again."""
 
     def __init__(self, loaded: "LoadedModel", token_ids: Sequence[int], start: int):

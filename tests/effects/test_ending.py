@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from report.effects.continued import Continued
+from report.effects.ending import Ending
 from report.effects.replacing import zeros
 from report.errors import ReportError
 from report.families.verify import in_float64
@@ -32,7 +32,7 @@ def test_shares_are_those_of_a_plain_loop_over_a_whole_pass(name):
     targets[1:3, 0], targets[START, 1] = 1, 1
     with in_float64():
         of = loaded(name)
-        read = Continued(of, ids, START)
+        read = Ending(of, ids, START)
         read.require_right()
         shares = read.shares(groups, targets)
         attention, _ = whole(of.model, ids)
@@ -48,7 +48,7 @@ def test_heads_are_replaced_at_the_last_tokens_alone(name):
     ids, asked = text(), [START + 1, TOKENS - 1]
     with in_float64():
         of = loaded(name)
-        logs = Continued(of, ids, START).log_probabilities(SETS, zeros(of), asked)
+        logs = Ending(of, ids, START).log_probabilities(SETS, zeros(of), asked)
         for places, of_set in zip(SETS, logs, strict=True):
             hooks = []
             for layer, part in enumerate(structure(of.model)):
@@ -72,4 +72,4 @@ def test_heads_are_replaced_at_the_last_tokens_alone(name):
 
 def test_an_encoder_is_refused():
     with pytest.raises(ReportError, match=f"{BOTH_WAYS}|does not keep the keys"):
-        Continued(loaded("bert/encoder"), text(), START).require_right()
+        Ending(loaded("bert/encoder"), text(), START).require_right()
