@@ -33,6 +33,7 @@ from report.console import Terminal, as_typed
 from report.datasets.read.model import ModelData
 from report.datasets.read.study import open_study
 from report.errors import ReportError, command
+from report.measures import made, own_measures
 from report.measuring import run as measuring
 from report.measuring.plan import Plan, known_plans, left_out, plans
 from report.pages.assets import write_assets, write_theme
@@ -203,12 +204,11 @@ def failing_claims(study: Study, project: Project, planned: list[Plan]) -> list[
     """
     if any(plan.state == "measure" for plan in planned):
         return []
-    front = study.front_matter
     parts = ((part, measuring.read(part)) for part in study.parts)
     others = [plan for part, inputs in parts for plan in known_plans(part, project, inputs)]
     apart = [plan.folder for plan in others if plan.state != "measure"]
     folders = [plan.folder for plan in planned]
-    return failing(study, open_study(folders, front.labels, apart, front.noun))
+    return failing(study, _open(study, folders, apart))
 
 
 def atlas_of(project: Project, model: str | None = None, article: str | None = None) -> ModelData:
@@ -299,10 +299,17 @@ def draw(
 def _opened(drawn, study, datasets, others):
     """The datasets of an article: the same object, while the same files are there."""
     folders, apart = ([model.folder for model in both] for both in (datasets, others))
-    labels, noun = study.front_matter.labels, study.front_matter.noun
+    front = study.front_matter
     manifests = stamps([folder / "manifest.json" for folder in (*folders, *apart)])
-    name = "datasets", str(manifests), str(labels), len(apart), noun
-    return drawn.get(name, [], lambda: open_study(folders, labels, apart, noun))
+    words = str(stamps(map(Path, front.measures or ())))
+    name = "datasets", str(manifests), str(front.labels), len(apart), front.noun, words
+    return drawn.get(name, [], lambda: _open(study, folders, apart))
+
+
+def _open(study, folders, apart):
+    front = study.front_matter
+    own = {each.name: made(each) for each in own_measures(front.measures or ())}
+    return open_study(folders, front.labels, apart, front.noun, own)
 
 
 def write(pages: list[Page], opened: list, request: Request, about: Site) -> None:

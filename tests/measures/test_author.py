@@ -1,6 +1,7 @@
 """The measure that the documentation shows, in every place that a measure reaches."""
 
 import re
+import shutil
 
 import altair
 import numpy as np
@@ -12,6 +13,7 @@ from report.kinds.sweep.data import ModelHabits
 from report.site.check import check_site
 from tests.commands import report
 from tests.documents import blocks
+from tests.models.checkpoints import change_weights
 from tests.small import SENTENCE
 from tests.themed import write_themed
 from tests.unpainted import unpainted
@@ -33,6 +35,32 @@ cover: habits_by_model
 Most two back: {{{{ two.label }}}} with {{{{ two.value | percent(1) }}}}.
 
 {{{{ figure("habits_by_model") }}}}
+"""
+
+
+ATLAS = """---
+title: An atlas
+date: 2026-01-02
+author: Ann
+summary: What heads do.
+model: one
+corpus: texts.txt
+atlas: true
+effects: 0
+cover: heads_by_two
+---
+{{ figure("heads_by_two", up="two_back") }}
+"""
+DIFFERENCE = """---
+title: A difference
+date: 2026-01-02
+author: Ann
+summary: What changed.
+difference: [one, other]
+corpus: texts.txt
+cover: change_by_head
+---
+{{ figure("change_by_head", up="two_back") }}
 """
 
 
@@ -116,6 +144,28 @@ def test_a_sweep_takes_it(project, falcon_folder):
     for folder in folders:
         assert NAME in ModelHabits(folder).measures
     assert "Most two back: L" in (project / "site/articles/many/index.html").read_text()
+
+
+@pytest.mark.parametrize("article", [ATLAS, DIFFERENCE], ids=["atlas", "difference"])
+def test_its_words_are_those_of_its_file_as_it_is_now(article, tmp_path, falcon_folder):
+    project = write_themed(tmp_path / "project", "one")
+    (project / "templates/articles/one.md.j2").write_text(article)
+    (project / "texts.txt").write_text("Ann lit the lamp.\nThe lamp was on the hill.\n")
+    for name in ("one", "other"):
+        shutil.copytree(falcon_folder, project / name)
+    change_weights(project / "other", lambda all_of: {k: v * 0.9 for k, v in all_of.items()})
+    pages = []
+    for title in ("Two tokens back", "Back by two"):
+        write_measure(project, MEASURE.replace("Two tokens back", title))
+        with unpainted():
+            done = report("site", "--project", project)
+        assert done.returncode == 0, done.stderr
+        pages.append((title, (project / "site/articles/one/index.html").read_text()))
+    for (title, page), (other, _) in (pages, pages[::-1]):
+        assert title in page
+        assert other not in page
+        assert re.search(r"(mean probability|probability) on the token two back", page)
+    assert "measured (" not in done.stderr  # words change no number
 
 
 def test_a_notebook_takes_it(project, falcon_folder, monkeypatch, tmp_path):

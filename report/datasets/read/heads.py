@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar, head_statistics
 from report.datasets.read.model import ModelData, with_memory
-from report.measures import named
+from report.measures import Measure, named
 
 
 class MeasuredHeads(ModelData):
@@ -18,6 +19,14 @@ class MeasuredHeads(ModelData):
 
     sources: ClassVar[Mapping[str, str]]
     """What a row of a table may be measured on -> the same in words."""
+    own: Mapping[str, Measure] = MappingProxyType({})
+    """The publication's own measures, by name. Their words are in no dataset."""
+
+    def own_words(self, name: str, shows: str) -> Measure:
+        """The words of a measure that does not ship; shows: its description in the dataset, which
+        is all there is once the publication has no file of it."""
+        title = name.replace("_", " ").capitalize()
+        return self.own.get(name) or Measure(name, shows, None, title=title, axis=title.lower())
 
     @functools.cached_property
     def measures(self) -> list[str]:

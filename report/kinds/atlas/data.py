@@ -76,8 +76,7 @@ class AtlasData(MeasuredHeads):
 
     @functools.cached_property
     def words(self) -> dict[str, Measure]:
-        """Name -> the words of each of `measures`; of a publication's own, the little that its
-        dataset says."""
+        """Name -> the words of each of `measures`; see `own_words`."""
         return {name: self._words(name) for name in self.measures}
 
     def _words(self, name):
@@ -85,8 +84,7 @@ class AtlasData(MeasuredHeads):
         if name in known:
             return known[name]
         shows = self._read(f"heads/{name}.json")["tables"]["heads"]["columns"][name]["description"]
-        title = name.replace("_", " ").capitalize()
-        return Measure(name, shows, None, title=title, axis=name.replace("_", " "))
+        return self.own_words(name, shows)
 
     @property
     def texts(self) -> dict:

@@ -60,8 +60,7 @@ class DifferenceData(MeasuredHeads):
 
     @functools.cached_property
     def words(self) -> dict[str, Measure]:
-        """Name -> the words of each measure that was taken in both models; of a publication's own,
-        the little that its dataset says."""
+        """Name -> the words of each measure that was taken in both models; see `own_words`."""
         beginning = changes.CHANGE.format("")
         names = [name.removeprefix(beginning) for name in self._changes if beginning in name]
         return {name: self._words(name) for name in names}
@@ -72,8 +71,7 @@ class DifferenceData(MeasuredHeads):
             return known[name]
         column = self._read(changes.FILE)["tables"]["changes"]["columns"]
         shows = column[changes.REFERENCE.format(name)]["description"]
-        title = name.replace("_", " ").capitalize()
-        return Measure(name, shows, None, title=title, axis=name.replace("_", " "))
+        return self.own_words(name, shows)
 
     def column(self, which: str, measure: str) -> np.ndarray:
         """A column of a measure: float [layer, head]; NaN where it does not apply.
