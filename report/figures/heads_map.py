@@ -26,7 +26,8 @@ def title(data: AtlasData) -> str:
 def caption(data: AtlasData) -> str:
     return (
         "A cell is a head; its colour is a measure of your choice.\nColours go from the lowest to "
-        f"the highest value of all heads, and both are written. {all_measures.control_words(data)}"
+        "the highest value of all heads, which are written where cells are wide enough. "
+        f"{all_measures.control_words(data)}"
     )
 
 

@@ -121,17 +121,15 @@ def _heads(data):
 def _extremes(data, shown, value, written, number):
     """The highest and the lowest value, written into their cells.
 
-    Where these are narrow, only the highest is, as both may be neighbours.
+    Where these are narrow, neither is: it would cover its neighbours.
     """
-    narrow = f"width / {data.layers} < {NARROW}"
-    drawn = []
+    drawn, narrow = [], f"width / {data.layers} < {NARROW}"
+    style = {"fontSize": theme.TICK, "baseline": "middle"}
+    style["opacity"] = altair.ExprRef(f"{narrow} ? 0 : 1")
     for order in ("descending", "ascending"):
         first = shown.transform_window(
             order="row_number()", sort=[altair.SortField(value, order=order)]
         ).transform_filter("datum.order === 1")
-        style = {"fontSize": theme.TICK, "baseline": "middle"}
-        if order == "ascending":
-            style["opacity"] = altair.ExprRef(f"{narrow} ? 0 : 1")
         drawn += [
             mark.encode(
                 x=altair.X("layer:Q", title="layer (index from 0)"),
@@ -140,16 +138,9 @@ def _extremes(data, shown, value, written, number):
                 if written == value
                 else altair.Text(f"{written}:N"),
             )
-            for mark in theme.halo(first.mark_text, **style, align=_within(data, narrow))
+            for mark in theme.halo(first.mark_text, **style, align="center")
         ]
     return drawn
-
-
-def _within(data, narrow):
-    """The side of a number's cell from which it is written, so that it does not leave the map."""
-    left, right = data.layers / 10, 0.9 * data.layers
-    side = f"datum.layer < {left} ? 'left' : datum.layer > {right} ? 'right' : 'center'"
-    return altair.ExprRef(f"{narrow} ? ({side}) : 'center'")
 
 
 LEAST_BETWEEN_LAYERS = 0.01
