@@ -58,6 +58,15 @@ def heads_known(
     return module.ONE_HEAD, module.heads(data)
 
 
+def questions(data: StudyData) -> tuple[str, int, dict[str, str]]:
+    """Of a kind that tells heads apart, its figure with a field that finds them, the number of
+    heads, and states of the figure that answer a question -> what such heads do; else empty."""
+    if file_of(data.kind, "release.py") is None:
+        return "", 0, {}
+    module = import_module(f"report.kinds.{data.kind}.release")
+    return module.WITH_FIELD, *module.questions(data)
+
+
 def finding_names(kind: str) -> dict[str, type | None]:
     """What the template of an article of a kind may use: name -> class; None if it may be several.
 

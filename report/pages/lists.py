@@ -117,6 +117,7 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
         "LIMITS": LIMITS,
         "pages": pages,
         "line": line_of(pages, datas),
+        "atlas": _atlas(pages, datas),
         "kinds": {data.kind for data in datas},
         "tags": sorted(tags.items()),
         "models": models,
@@ -130,6 +131,18 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
         folder = site_src if name == "index" else site_src / name
         files.write_text(folder / "index.md", template.render(**context))
     write_heads(pages, datas, site_src)
+
+
+def _atlas(pages, datas):
+    """Of the article that tells most heads apart: its page, its models, the number of its first
+    figure that finds heads, and questions for that; None if there is none."""
+    largest = None
+    for page, data in zip(pages, datas, strict=True):
+        name, heads, questions = folders.questions(data)
+        if name in page.figures and questions and (largest is None or heads > largest[0]):
+            models = [model.name for model in data.models]
+            largest = heads, page, models, page.figures[name][0], questions
+    return largest and largest[1:]
 
 
 def write_heads(pages: list[Page], datas: list, site_src: Path) -> None:

@@ -166,21 +166,15 @@ def _panels(key, figure, data, controls):
     shape, of = figure, data
     if figure.one_model:
         shape, of = figure.one_model, data.by_name[state[MODEL]]
-    titles = shape.panels(of)
-    return [
-        Panel(
-            f"{key}-{number + 1}",
-            choices.filled(title, controls),
-            state | {"panel": number},
-            defaults.spec_of(figure, data, **state, panel=number),
-            figure.alt(data, **state, panel=number),
-            box,
-            legend,
-        )
-        for number, (title, box, legend) in enumerate(
-            zip(titles, boxes, _legends(shape, of, boxes), strict=True)
-        )
-    ]
+    panels = []
+    for title, box, legend in zip(shape.panels(of), boxes, _legends(shape, of, boxes), strict=True):
+        at = state | {"panel": len(panels)}
+        spec = defaults.spec_of(figure, data, **at)
+        spec["usermeta"]["report"]["title"] = title  # the page fills in what controls say
+        alt = figure.alt(data, **at)
+        name = f"{key}-{len(panels) + 1}"
+        panels.append(Panel(name, choices.filled(title, controls), at, spec, alt, box, legend))
+    return panels
 
 
 def _of_each_model(figure, data, panel):

@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,13 +14,18 @@ from report.figures import composition, head_examples, head_tokens
 from report.figures.build.find import figure_named
 from report.figures.build.per_model import per_model
 from report.figures.parts.heads import HeadFindings, head_label
+from report.kinds.atlas import release
 from report.kinds.atlas.data import verify
-from report.pages.lists import HEADS, write_heads
+from report.pages.lists import HEADS, render_lists, write_heads
+from report.pages.render import render_article
+from report.study.study import read_study
+from tests import rendered
 from tests.commands import ROOT
-from tests.figures import hand_atlas, live_page
+from tests.figures import hand_atlas, hand_made, live_page
 from tests.figures.live_page import OF, go_live, painted, until
 from tests.figures.tools import set_to
 from tests.serving import served
+from tests.small import write_publication
 
 NUMBERS = {name: number for number, name in enumerate(OF["atlas"], 1)}
 NUMBER = NUMBERS["heads_by_two"]
@@ -308,6 +314,51 @@ def test_rows_of_composition_are_the_scores_of_lower_layers(atlas):
 
 def test_without_scores_composition_says_how_to_have_them(tmp_path):
     assert "--composition" in composition.left_out(hand_atlas.study(tmp_path))
+
+
+@pytest.mark.browser
+def test_titles_of_panels_name_the_head_that_is_shown(desk, atlas_address):
+    number = NUMBERS["head_tokens"]
+    desk.goto(atlas_address)
+    go_live(desk, number)
+    for layer, head in ((1, 2), (0, 3)):
+        set_to(desk, number, layer=layer, head=head)
+        at = f"#fig-{number} .live-figure__title"
+        until(desk, f"document.querySelector('{at}').textContent.startsWith('L{layer}H{head}: ')")
+        titles = desk.locator(at).all_text_contents()
+        assert len(titles) > 1
+        assert all(title.startswith(f"L{layer}H{head}: ") for title in titles)
+
+
+@pytest.mark.browser
+def test_questions_of_the_home_page_are_answered(desk, atlas_address, atlas):
+    _, states = release.questions(atlas)
+    assert len(states) == len(release.QUESTIONS)
+    for state in states:
+        desk.goto("about:blank")
+        desk.goto(f"{atlas_address}#fig-{NUMBER}:{state}")
+        box = desk.locator(f"#fig-{NUMBER} .live-figure__find")
+        until(desk, f"document.querySelector('#fig-{NUMBER} .live-figure__find table tr')")
+        assert len(listed(box)) == 10
+        name = state.partition(",")[0].removeprefix("across=")
+        title = atlas.words[name].title
+        assert title in box.locator("table tr").first.text_content()
+        assert title in desk.locator(f"#fig-{NUMBER} figcaption").text_content()
+
+
+def test_the_home_page_asks_the_atlas_of_most_heads(atlas, tmp_path, monkeypatch):
+    study = hand_made.study(tmp_path / "passage", "rotary")
+    project = write_publication(tmp_path, cover="attending_to_itself")
+    rendered.words_only(monkeypatch)
+    text = read_study(project / "templates" / "articles" / "small.md.j2")
+    page = render_article(text, study, project / "site_src")
+    figures = page.figures | {"heads_by_two": (7, "")}
+    pages = [page, replace(page, name="one", figures=figures), replace(page, figures=figures)]
+    render_lists(pages, [study, atlas, study], project / "site_src")
+    home = (project / "site_src" / "index.md").read_text("utf-8")
+    assert "articles/one/#fig-7:across=to_previous_token,found=previous" in home
+    render_lists(pages[:1], [study], project / "site_src")
+    assert "found=" not in (project / "site_src" / "index.md").read_text("utf-8")
 
 
 @pytest.mark.browser

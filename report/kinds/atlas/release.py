@@ -6,6 +6,7 @@ A row is a head; of a measure NAME, the columns are NAME, error_NAME, control_NA
 import csv
 import io
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import numpy as np
 
@@ -21,6 +22,16 @@ TABLE = "heads"
 ONE_HEAD = ("head_examples", "head_distances", "head_tokens")
 """Figures of one head, to which other articles lead; the first that is placed."""
 
+WITH_FIELD = "heads_by_two"
+"""The figure with a field that finds heads."""
+
+QUESTIONS = {
+    "to_previous_token": ("previous", "look at the token before"),
+    "induction": ("induction", "find what came next last time"),
+    "to_line_end": ("line ends", "look at line ends"),
+}
+"""Measure -> what finds its heads in that field, and what these heads do."""
+
 DIGITS = 10
 """Significant digits of a number in CSV; what is kept has fewer."""
 
@@ -31,6 +42,18 @@ def release(data: AtlasData | AtlasModels) -> Iterator[tuple[str, str | dict]]:
         columns = table(model)
         yield f"{model.path.name}.csv", _csv(columns)
         yield f"{model.path.name}.json", columnar.encode({TABLE: columns})
+
+
+def questions(data: AtlasData | AtlasModels) -> tuple[int, dict[str, str]]:
+    """How many heads its largest model has; and the state of the figure with a field, in an
+    address, that answers a question -> what the heads do that are asked for."""
+    first, *others = data.models
+    measured = set(first.words).intersection(*(each.words for each in others))
+    return max(each.layers * each.heads for each in data.models), {
+        f"across={name},found={quote(typed)}": words
+        for name, (typed, words) in QUESTIONS.items()
+        if name in measured
+    }
 
 
 def table(data: AtlasData) -> dict[str, Column]:

@@ -12,6 +12,7 @@ const COMPARED = new RegExp(`^(.*?)\\s*(>=|<=|[<>≥≤])\\s*${NUMBER}(%?)$`, "u
 const NAMED = /^L?(?:ayer)?\s*(\d+)\s*(?:[.H]|,?\s*head)\s*(\d+)$/i;
 const PLACED = /^head\s*(\d+)\s*(?:of|in)\s*layer\s*(\d+)$/i; // as articles say it
 const PLACE = /^(layer|head|group)s?(?:\s*(\d+))?$/i;
+const NO_LESS = /^-(?=[0.]*( %)?$)/; // the sign of what is rounded to zero
 const SMALL = /^(least|lowest|smallest|without)\s+/i;
 const CONTROL = /^control(?:\s+of)?\s+/i;
 const APART = /,|;|\band\b|&/i;
@@ -50,7 +51,7 @@ export class Finder {
     if (measure) {
       rows.sort((one, other) => (low ? 1 : -1) * (one[measure.name] - other[measure.name]));
     }
-    this.found(rows, measures.map((each) => each.measure), all);
+    this.found(rows, measures.map((each) => each.measure), all, low ? "least" : "most");
   }
 
   // What a text asks for: conditions on a head, and the measures that they are about; or why not.
@@ -146,14 +147,17 @@ export class Finder {
     this.says.append(made, " ");
   }
 
-  // Shows heads in the table, and marks them. all: the rows of all heads
-  found(rows, measures, all = []) {
+  // Shows heads in the table, and marks them. all: the rows of all heads; first: "most" or "least"
+  found(rows, measures, all = [], first = "most") {
     const { model } = this.figure.charts[0];
     const { text, figure = this.figure, dragged } = question();
     const listed = figure === this.figure && !dragged ? rows : [];
     this.table.hidden = !listed.length;
-    this.says.textContent = all.length ? `${rows.length || "None"} of ${all.length} heads. ` : "";
-    if (listed.length > SHOWN) this.says.textContent += `The first ${SHOWN} are listed.`;
+    const sorted = measures.length && rows.length === all.length; // by one; nothing is left out
+    const many = sorted ? `All ${all.length} heads, ${first} first.` : `${rows.length || "None"} of ${all.length} heads.`;
+    const listing = listed.length > SHOWN ? ` The first ${SHOWN} are listed.` : "";
+    const error = listed.length ? " ± is one standard error." : "";
+    this.says.textContent = all.length ? `${many}${listing}${error} ` : "";
     if (rows.length && !listed.length) this.offer("List them", text);
     const lost = this.measures.find(({ name }) => name === "lost");
     const told = [...new Set([...measures, ...(lost ? [lost] : [])])];
@@ -185,7 +189,8 @@ function numbers({ name, percent, number }, row, all) {
   const { [name]: value, [`error_${name}`]: error, [`control_${name}`]: control } = row;
   if (value === null) return ["does not apply", "", ""];
   const written = (each) =>
-    each === null ? "" : (percent ? `${(100 * each).toFixed(1)} %` : each.toFixed(number)).replace("-", "−");
+    each === null ? "" : (percent ? `${(100 * each).toFixed(1)} %` : each.toFixed(number))
+      .replace(NO_LESS, "").replace("-", "−");
   const place = 1 + all.filter((each) => each[name] > value).length;
   return [`${written(value)}${error === null ? "" : ` ± ${written(error)}`}`, written(control), String(place)];
 }

@@ -27,7 +27,8 @@ export function onReset(differs, reset) {
 }
 
 const back = Object.assign(document.createElement("button"), { className: "pins__reset" });
-Object.assign(back, { type: "button", textContent: "Reset" });
+back.type = "button";
+back.append(spoken("pins__more", "Reset"), hidden("pins__short", "↺"));
 back.title = "Brings all figures and the text back to what they showed first";
 
 // What undoes what is set above the passage.
@@ -95,14 +96,19 @@ function spoken(className, textContent) {
   return Object.assign(document.createElement("span"), { className, textContent });
 }
 
+function hidden(className, textContent) {
+  const made = spoken(className, textContent);
+  made.setAttribute("aria-hidden", "true");
+  return made;
+}
+
 // more: words for which a narrow window has no room
 function chip([names, name, more]) {
   const button = Object.assign(document.createElement("button"), { className: "pins__chip" });
   button.type = "button";
   button.title = names.length ? "Unpin; Escape unpins all" : "Look for no heads";
-  const cross = spoken("pins__cross", "×");
-  cross.setAttribute("aria-hidden", "true");
-  button.append(spoken("pins__text", name), spoken("pins__more", more), cross);
+  button.dataset.of = names[0] ?? "";
+  button.append(spoken("pins__text", name), spoken("pins__more", more), hidden("pins__cross", "×"));
   button.addEventListener("click", () => (names.length ? unpin(names) : ask("")));
   return button;
 }
