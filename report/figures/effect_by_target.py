@@ -56,9 +56,9 @@ def title(data: PredictionData) -> str:
 def caption(data: PredictionData) -> str:
     return (
         "A row is a current token, a column a target. Both maps are of one head: the token of a "
-        "row predicts (query), and may look at those of the columns (keys). On the left is the "
+        "row predicts (query), and may look at those of the columns (keys). The first map is the "
         "attention; markers are on the top targets, the "
-        "fewest that together hold half of the probability. On the right is what of the head's "
+        "fewest that together hold half of the probability. The second is what of the head's "
         "direct effect comes from each token; marks that point up or down are on the tokens with "
         "the most, the fewest that together make up half of all that speaks for and against. "
         f"{predicted.explained(data)} A token that is looked at much may matter little."
