@@ -3,7 +3,8 @@
 import altair
 import numpy as np
 
-from report.figures.parts import map, score_terms, theme
+from report.datasets.formats.attention import of_regions
+from report.figures.parts import choices, map, score_terms, theme
 from report.figures.parts.figure import Rows
 from report.kinds.passage.data import PassageData
 from report.text import percent
@@ -18,25 +19,55 @@ def title(data: PassageData) -> str:
     return "Attention Map"
 
 
-caption, use, controls = map.explained, map.use, map.controls
+caption, use = map.explained, map.use
+
+
+def controls(data: PassageData) -> list[choices.Control | choices.Switch]:
+    *places, shade = map.controls(data)
+    return [*places, *map.divided_by(data), shade]
+
+
+def _shown(data, layer, head, shade, by=map.TOKENS):
+    """The attention of tokens or of regions, their first tokens, None of tokens; and the shade."""
+    attention = data.attention(layer, head)
+    if by == map.TOKENS:
+        return attention, None, shade
+    return of_regions(attention, data.regions[by]), data.regions[by], "probability"
+
+
+def _params(data, state):
+    attention, firsts, shade = _shown(data, **state)
+    texts = None
+    if firsts is not None:
+        ends = [*firsts[1:], data.length]
+        named = zip(map.names(data.tokens, firsts), firsts, ends, strict=True)
+        texts = [text for text, a, b in named for _ in range(a, b)]
+    by = {"by": state["by"]} if data.regions else {}
+    return [*map.params(data.tokens, attention, shade, texts), *choices.params(by)]
 
 
 def chart(data: PassageData, **state: int) -> altair.LayerChart:
-    layer, head, shade = state.values()
+    regions = {
+        by: {"firsts": firsts, "texts": map.names(data.tokens, firsts)}
+        for by, firsts in data.regions.items()
+        if len(firsts) < data.length
+    }
     return theme.frame(
         map.layers(data),
         theme.Source("attention/{layer}/{head}.json", "attention_map", map.DATASETS),
         description=title(data) + ": one head, current token by target token",
-        params=map.params(data.tokens, data.attention(layer, head), shade),
+        params=_params(data, state),
         **map.looks(),
         terms=score_terms.names(data),
+        **({"regions": regions} if regions else {}),
     )
 
 
 def rows(data: PassageData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
-    layer, head, shade = state.values()
-    attention = data.attention(layer, head)
-    return map.rows(attention, map.markers(attention), dark, shade)
+    attention, firsts, shade = _shown(data, **state)
+    markers = map.markers(attention, firsts=firsts)
+    rows = map.rows(attention, markers, dark, shade)
+    return rows if firsts is None else rows | {"edge": []}
 
 
 def alt(data: PassageData, **state: int) -> str:

@@ -151,7 +151,8 @@ class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common)
         if len(self.all_names) > len(set(self.all_names)):
             key = "revisions" if self.revisions else "beside" if self.beside else "models"
             raise ValueError(f"names one of its `{key}` twice; name it once")
-        kinds = [kind for kind in IMPLIED_BY_KEY if getattr(self, kind)]
+        implied = [kind for kind in IMPLIED_BY_KEY if kind not in question.borrowed]
+        kinds = [kind for kind in implied if getattr(self, kind)]
         if len(kinds) > 1:
             raise ValueError(f"says `{kinds[0]}` and `{kinds[1]}`; say one of them")
         if kinds != [self.kind] and (kinds or self.kind in IMPLIED_BY_KEY):

@@ -18,6 +18,9 @@ from report.kinds.passage.data import PassageData, PassageModels
 from report.measures import shipped
 
 LENGTH, LAYERS, HEADS = 24, 3, 4
+WORDS = [0, 1, 2, 4, 5, 8, 9, *range(10, 20), 21, 22, 23]
+SENTENCES = [0, 1, 9, 22]
+"""The first token of each."""
 TEXTS = [" lamp", ",", " <b>bold</b>", "\n", " “", "Ann", " \u202e"]
 
 
@@ -141,7 +144,8 @@ def encoded_passage(kind):
         text = "<|end|>" if kind.causal else "[SEP]"
         pieces[-1] = {"id": 1, "text": text, "special": True}
     about = {"name": "hand", "title": "By hand", "source": "", "licence": "CC0", "language": "en"}
-    return passage.encode(SimpleNamespace(**about), pieces)
+    regions = {"words": WORDS, "sentences": SENTENCES}
+    return passage.encode(SimpleNamespace(**about), pieces, regions)
 
 
 def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):

@@ -242,6 +242,44 @@ def test_the_picture_of_the_map_has_the_colours_that_python_gives(scripts, study
     assert signals["shade_high"] == pytest.approx(high)
 
 
+@pytest.mark.parametrize("by", ["words", "sentences"])
+@pytest.mark.parametrize("kind", ["alibi_bias", "window", "sink", "encoder"])
+def test_regions_have_the_numbers_that_python_gives(scripts, study, kind, by):
+    """Of every cell, against the sums of Python; so are markers, colours, and what is visible."""
+    data, figure = study(kind), figure_named("attention_map")
+    state = {"layer": 1, "head": 3, "by": by, "shade": "score"}
+    report = specification(figure, data, **state)["usermeta"]["report"]
+    ramp = ["#101010", "#ff0000", "#00ff80"]
+    cells, markers, edge, pixels, signals = called(
+        scripts,
+        """async ([file, state, report, ramp]) => {
+        const { decoders } = await import('/assets/data/decoders.js');
+        const { coloured, wholeOf } = await import('/assets/data/raster.js');
+        const shown = decoders.attention_map(file, Array(file.tokens).fill(''), state, report);
+        const { map, cell, datasets, signals } = shown;
+        const targets = Array.from({ length: map.size }, (_, n) => n);
+        const cells = targets.map(i => targets.map(j => map.sees(i, j) ? cell(i, j) : null));
+        const picture = shown.picture(wholeOf(map), [999, 999]);
+        const { markers, edge } = datasets;
+        return [cells, markers, edge, [...coloured(picture, ramp)], signals]; }""",
+        [read(data.path, "attention/1/3.json"), state, report, ramp],
+    )
+    regions = attention.of_regions(data.attention(1, 3), data.regions[by])
+    rows = figure.rows(data, **state)
+    assert_same(markers, rows["markers"], "markers")
+    assert edge == rows["edge"] == []
+    mask = regions.visible.mask()
+    assert mask.sum() == sum(cell is not None for row in cells for cell in row)
+    place = np.searchsorted(data.regions[by], np.arange(data.length), "right") - 1
+    for i, j in zip(*mask.nonzero(), strict=True):
+        assert cells[i][j]["probability"] == pytest.approx(regions.probability[i, j], abs=1e-12)
+        assert cells[i][j]["distance"] == place[i] - place[j]
+    values, (low, high) = shading.shaded(regions, "probability")
+    expected = raster.raster(values, low, high, ramp)
+    assert max(abs(a - b) for a, b in zip(pixels, expected.ravel().tolist(), strict=True)) <= 2
+    assert [signals["shade"], signals["shade_low"]] == ["probability", pytest.approx(low)]
+
+
 def test_integers_are_read_as_python_writes_them(scripts):
     numbers = [*range(-6000, 6000, 7), 0, 1, -1, 10**6, -(10**6)]
     found = scripts.evaluate(

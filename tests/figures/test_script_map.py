@@ -1,11 +1,16 @@
 """The attention map of other kinds of model: what can be pointed at, and what is told of it."""
 
+import re
+
 import pytest
 
+from report.datasets.formats import passage
+from report.datasets.formats.attention import of_regions
 from report.figures.build.find import figure_named
 from tests.figures import live_page
 from tests.figures.conftest import quiet_page
 from tests.figures.live_page import TOOLTIP, given, go_live, painted, resting_box
+from tests.figures.tools import set_to
 from tests.serving import served
 
 pytestmark = pytest.mark.browser
@@ -107,6 +112,43 @@ def test_a_capped_score_is_told_before_and_after(page, address_of, study):
     constant = attention.terms["row_constant"].matrix()[i, j]
     assert f"row constant {written(constant)}" in parts.split(", ")
     assert abs(attention.capped[i, j] - attention.score[i, j]) > 0.1
+
+
+def test_rows_and_columns_may_be_words(page, address_of, study):
+    """Keys go from word to word, a tooltip has the sum, the table each pair once; and back."""
+    page.goto(address_of("window"))
+    at_layer(page, 0)
+    set_to(page, 1, by="words")
+    painted(page)
+    data = study("window")
+    firsts, found = data.regions["words"], of_regions(data.attention(0, 0), data.regions["words"])
+    page.locator("#fig-1 .live-figure__chart").focus()
+    for keys, place in {("End",): (-1, -1), ("ArrowUp", "ArrowUp", "ArrowLeft"): (-3, -4)}.items():
+        for key in keys:
+            page.keyboard.press(key)
+        told = page.evaluate(TOOLTIP)
+        i, j = (firsts[each] for each in place)
+        assert told["current word"].split()[0] == str(i)
+        assert told["target word"].split()[0] == str(j)
+        share = re.search(r"([\d.]+)\u202f%", told["title"])[1]
+        assert float(share) / 100 == pytest.approx(found.probability[i, j], abs=6e-4)
+        away = place[0] - place[1]
+        assert told["title"].endswith("to itself" if not away else f"{away} word back")
+        assert "score" not in told
+    text = "".join(token.text for token in data.tokens[firsts[-3] : firsts[-2]]).strip()
+    assert told["current word"].endswith(f"“{passage.visible(text)}”")
+    numbers = """async () => {
+        const [{ tablesOf }, { figures }] = await Promise.all(
+            ['tools/numbers.js', 'figure/figure.js'].map(name => import(`/assets/${name}`)));
+        return tablesOf([...figures.values()][0])[0].rows; }"""
+    cells = page.evaluate(numbers)
+    mask = found.visible.mask()[firsts][:, firsts]
+    assert len(cells) == mask.sum()
+    assert sum(bool(cell["marked"]) for cell in cells) == found.marker_count[firsts].sum()
+    page.locator("#fig-1 input[value=tokens]").check(force=True)
+    painted(page)
+    assert len(page.evaluate(numbers)) == data.attention(0, 0).visible.count
+    assert "score" in pressed(page, "ArrowDown")[0]
 
 
 def test_a_tooltip_stays_inside_a_narrow_window(browser, address_of):

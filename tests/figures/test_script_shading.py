@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from report.datasets.formats.attention import of_regions
 from tests.figures.live_page import go_live, resting_box, until
 from tests.figures.test_script_marks import in_another_text
 from tests.figures.tools import set_to
@@ -74,6 +75,34 @@ def test_a_token_that_is_pointed_at_shades_what_it_attends_to(page, address, dat
     top = data.tokens[shares.argmax()].text.strip() or data.tokens[shares.argmax()].label
     assert first_line == f"gives {round(100 * shares.max())}\u202f% to “\u2068{top}\u2069”"
     assert second == f"token {index}, id {data.tokens[index].id}"
+
+
+@pytest.mark.parametrize("out", [False, True])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_shades_are_of_the_words_that_the_map_is_of(page, address, data, turned, out):
+    """All tokens of a word have its shade, and one number; its sentence has the word's text."""
+    page.goto(address)
+    set_to(page, 1, by="words")
+    token(page, 20).hover()
+    until(page, SHADED)
+    for act in [*([GETS] if turned else []), *([OUT] if out else [])]:
+        page.click(act)
+    token(page, 20).hover()
+    layer, head = sliders(page, 1)
+    firsts = data.regions["words"]
+    given = of_regions(data.attention(layer, head), firsts).probability
+    if out:  # of each row, without the first word, whose only token is the first
+        given = given / given[:, firsts[1:]].sum(1, keepdims=True).clip(1e-300)
+        given[:, 0] = 0
+    shares = given[:, 20] if turned else given[20]
+    expected = np.where(shares >= FAINTEST, np.sqrt(shares), 0)
+    until(page, f"Math.max(...{LOOKED}) > 0")
+    assert np.abs(np.array(page.evaluate(LOOKED)) - expected).max() < 0.002
+    order = sorted(firsts, key=lambda each: (-shares[each], each))
+    ranked = [each for each in order if shares[each] >= LEAST][:NUMBERED]
+    assert list(page.evaluate(RANKS).values()) == ranked
+    assert " word" in page.evaluate(SAYS)
+    assert " token" not in page.evaluate(SAYS)
 
 
 def test_the_passage_and_its_figure_have_one_layer_and_head(page, address, data):

@@ -108,6 +108,9 @@ KEYS = {
     f"kind: prediction\n{PROMPT}\nlayers: 3": "says `layers`; a prediction needs all of them",
     "kind: prediction\ntable: cars": "says `kind: prediction` and `table`; leave `kind` out",
     "kind: table": "says `kind: table` and no `table`",
+    "kind: passage\nregions: {by: lines, answer: 2}": "says `answer` of `regions`, which",
+    "kind: passage\nregions: lines\nchat: true": "says `chat` and `regions`, which cut a text",
+    "kind: atlas\nregions: lines": "says `kind: atlas` and `regions`; leave `kind` out",
     "kind: predicton": "'kind': Input should be",
     "generated: givers": "says `generated`, which an",
     f"kind: prediction\n{PROMPT}\ngenerated: {{set: givers, number: 3}}": "'number' of the "

@@ -34,7 +34,7 @@ The normalizers follow from the scores. `fitting.py` writes such files.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -163,6 +163,49 @@ class DecodedAttention:
     def capped(self) -> np.ndarray:
         """What enters the softmax, float64 [query, key]: `score` within the softcap."""
         return cap(self.score, self.softcap)
+
+
+def of_regions(attention: DecodedAttention, firsts: Sequence[int]) -> DecodedAttention:
+    """The attention of regions: what one gives to another is the probability of all tokens of the
+    other together, the mean over its own tokens.
+
+    firsts: of the regions, their first tokens, the first 0
+    returns: the same, all tokens of a region being alike: a cell has the number of its two regions,
+        and is visible if any cell of theirs is. A score is the logarithm of that, without terms;
+        targets are first tokens of regions. Of regions of single tokens: what came, as a file
+        knows the order of targets better than its rounded probabilities tell it
+    """
+    starts, length = np.asarray(firsts), len(attention.score)
+    if len(starts) == length:
+        return attention
+    ends = np.append(starts[1:], length)
+    of_token = np.repeat(np.arange(len(starts)), ends - starts)
+    sums = np.add.reduceat(attention.probability, starts, 1)
+    shares = np.add.reduceat(sums, starts, 0) / (ends - starts)[:, None]
+    ranges = attention.visible
+    first = starts[of_token[np.minimum.reduceat(ranges.first, starts)]]
+    last = ends[of_token[np.maximum.reduceat(ranges.last, starts)]] - 1
+    order = np.argsort(-shares, 1, kind="stable")[:, :RANKS]
+    ranked = np.take_along_axis(shares, order, 1)
+    seen = (starts[order] >= first[:, None]) & (starts[order] <= last[:, None])
+    count = np.minimum((ranked.cumsum(1) < 0.5).sum(1) + 1, seen.sum(1))
+    with np.errstate(divide="ignore"):
+        score = np.log(shares)[of_token][:, of_token]
+    visible = Visible(first[of_token], last[of_token])
+    return DecodedAttention(
+        attention.layer,
+        attention.head,
+        {},
+        np.where(visible.mask(), np.maximum(score, LEAST), -np.inf),
+        shares[of_token][:, of_token],
+        count[of_token],
+        np.where(seen, starts[order], -1)[of_token],
+        visible,
+    )
+
+
+LEAST = -700.0
+"""The logarithm of a share of regions, at least: of none there is no logarithm."""
 
 
 def cap(score: np.ndarray, softcap: float | None) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -44,10 +44,13 @@ class Shown(Protocol):
 AnyToken = TypeVar("AnyToken", bound=Shown)
 
 
-def encode(passage: Passage, tokens: Sequence[dict]) -> dict:
+def encode(
+    passage: Passage, tokens: Sequence[dict], regions: Mapping[str, Sequence[int]] | None = None
+) -> dict:
     """The passage/1 dataset.
 
     tokens: each with "id" and "text", perhaps "bytes", "part" and "special"
+    regions: by what they are, "words", the first token of each
     """
     return {
         "schema": SCHEMA,
@@ -57,6 +60,7 @@ def encode(passage: Passage, tokens: Sequence[dict]) -> dict:
         "licence": passage.licence,
         "language": passage.language,
         "tokens": [encoded_token(token) for token in tokens],
+        **({"regions": {by: list(firsts) for by, firsts in regions.items()}} if regions else {}),
     }
 
 

@@ -93,9 +93,15 @@ def legend_place(causal: bool, top: int, *, part: bool = False) -> dict[str, Any
 
 
 def markers(
-    size: str | None, causal: bool, kinds: Kinds, offset: int = 0, title: str = "top targets"
+    size: str | None,
+    causal: bool,
+    kinds: Kinds,
+    offset: int = 0,
+    title: str = "top targets",
+    label: str | None = None,
 ) -> altair.Chart:
-    """The marked cells, of the dataset "markers"; size: as of `axes`; title: of their legend."""
+    """The marked cells, of the dataset "markers"; size: as of `axes`; title: of their legend;
+    label: expression for what it calls a kind."""
     legend = altair.Legend(
         **legend_place(causal, 52, part=size is None),
         **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
@@ -103,6 +109,7 @@ def markers(
         symbolOpacity=1,
         labelFontSize=theme.TICK,
         rowPadding=2,
+        **({"labelExpr": label} if label else {}),
     )
     cell, down = (f"({length} / {size or count})" for length, count in map_part.SHOWN.items())
     mark = altair.Chart(altair.NamedData("markers")).mark_point(
@@ -152,7 +159,10 @@ def _outline(colour, width):
             clip=True,
             aria=False,
         )
-        .transform_calculate(right="datum.target_token + 1", below="datum.current_token + 1")
+        .transform_calculate(
+            right="datum.target_token + (datum.across || 1)",  # a region has several tokens
+            below="datum.current_token + (datum.down || 1)",
+        )
         .encode(
             x=altair.X("target_token:Q"),
             x2=altair.X2("right:Q"),

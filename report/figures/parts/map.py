@@ -1,11 +1,12 @@
 """What attention maps share: the picture of one head's scores, its legend, guides and cursor, and
 what is said of it: how to read one, and what a reader can do with it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import altair
 
 from report.datasets.formats.attention import DecodedAttention
+from report.datasets.formats.passage import visible
 from report.datasets.formats.visible import Visible
 from report.figures.parts import (
     cells,
@@ -25,6 +26,31 @@ from report.kinds.passage.data import PassageData, Token
 
 DATASETS = ["map", "markers", "edge", "cursor", "no_shade"]
 """Names of the datasets of a map, see `rows`."""
+
+
+TOKENS = "tokens"
+
+
+def divided_by(data: PassageData) -> list[Switch]:
+    """What rows and columns are, if the passage is divided by anything else than tokens."""
+    ways = {TOKENS: TOKENS} | {by: by for by in data.regions}
+    switch = Switch("by", "Rows and columns", ways, TOKENS, look=True)
+    return [switch] if data.regions else []
+
+
+def names(tokens: Sequence[Token], firsts: Sequence[int]) -> list[str]:
+    """What regions are called; firsts: their first tokens."""
+    ends = [*firsts[1:], len(tokens)]
+    texts = ("".join(map(_written, tokens[a:b])) for a, b in zip(firsts, ends, strict=True))
+    texts = [visible(text.strip()) for text in texts]
+    labels = [text or tokens[a].name for a, text in zip(firsts, texts, strict=True)]
+    return [token_names.on_axis(label) for label in labels]
+
+
+def _written(token):
+    if not token.part:
+        return token.text
+    return token.part["of"] if token.part["number"] == 1 else ""
 
 
 def controls(data: choices.Heads) -> list[Control | Switch]:
@@ -52,7 +78,7 @@ def layers(
         *([_shade_title()] if causal else []),
         _edge(),
         cells.guides(size, causal),
-        cells.markers(None, causal, kinds, offset),
+        cells.markers(None, causal, kinds, offset, **({"label": KIND} if data.regions else {})),
         cells.cursor(),
     ).resolve_scale(color="independent", shape="independent")
 
@@ -63,13 +89,23 @@ def looks(kinds: cells.Kinds = theme.KINDS) -> dict[str, dict]:
     return {"ramp": theme.SCORE_RAMP, "kinds": looks, "paper": theme.PAPER}
 
 
+KIND = "by == 'tokens' ? datum.label : replace(datum.label, 'token', slice(by, 0, -1))"
+"""Expression: what the legend calls a kind of target, where `divided_by` may stand at "words"."""
+
+
 def params(
-    tokens: Iterable[Token], attention: DecodedAttention, shade: str
+    tokens: Iterable[Token],
+    attention: DecodedAttention,
+    shade: str,
+    texts: Sequence[str] | None = None,
 ) -> list[altair.Parameter]:
-    """The params of a map of tokens that shows one head in one of `shading.SHADES`."""
+    """The params of a map of tokens that shows one head in one of `shading.SHADES`.
+
+    texts: what axes call each token, if by its region
+    """
     _, (low, high) = shading.shaded(attention, shade)
     return [
-        token_names.labels(tokens),
+        altair.param(name=token_names.LABELS, value=texts) if texts else token_names.labels(tokens),
         *marking.marked("token"),
         altair.param(name="shade", value=shade),
         altair.param(name="shade_low", value=low),
@@ -108,16 +144,27 @@ def _edge():
 
 
 def markers(
-    attention: DecodedAttention, kind: Callable[[int, int], str] = score_terms.kind
+    attention: DecodedAttention,
+    kind: Callable[[int, int], str] = score_terms.kind,
+    firsts: Sequence[int] | None = None,
 ) -> Rows:
     """The marked cells: rows with current_token, target_token and kind.
 
     kind: what a target is to a current token
+    firsts: of regions, their first tokens: then a marker is in the middle of their tokens
     """
+    size = len(attention.marker_count)
+    firsts = range(size) if firsts is None else firsts
+    ends = [*firsts[1:], size]
+    middle = {a: a if b - a == 1 else (a + b - 1) / 2 for a, b in zip(firsts, ends, strict=True)}
     return [
-        {"current_token": current, "target_token": target, "kind": kind(current, target)}
-        for current, count in enumerate(attention.marker_count)
-        for target in attention.largest_targets[current, :count].tolist()
+        {
+            "current_token": middle[current],
+            "target_token": middle[target],
+            "kind": kind(current, target),
+        }
+        for current in firsts
+        for target in attention.largest_targets[current, : attention.marker_count[current]].tolist()
     ]
 
 
@@ -166,7 +213,7 @@ def explained(data: PassageData) -> str:
         "A row is a current token, a column a target. A current token (query) may attend to these "
         f"targets (keys): {_reach(data)} Shade is the probability, on a logarithmic scale that "
         "begins at 0.1 %. Markers are on the top targets of a row: the "
-        f"fewest that together hold half of its probability, at most 11.{_sink(data)}"
+        f"fewest that together hold half of its probability, at most 11.{_sink(data)}{_of(data)}"
     )
 
 
@@ -212,6 +259,15 @@ def _sink(data):
     return (
         " The probabilities of a row sum to less than 1: the rest goes to a sink, a score of the "
         "head's own that belongs to no token."
+    )
+
+
+def _of(data):
+    if not data.regions:
+        return ""
+    return (
+        f" Rows and columns may be {' or '.join(data.regions)} instead: what one of them gives to "
+        "another is the sum over the other’s tokens, the mean over its own."
     )
 
 

@@ -61,7 +61,7 @@ NAMED = 40
 
 def labels(tokens: Iterable[Token]) -> alt.Parameter:
     """The param with the texts that `token_axis` shows."""
-    return alt.param(name=LABELS, value=[_on_axis(token) for token in tokens])
+    return alt.param(name=LABELS, value=[_of_token(token) for token in tokens])
 
 
 ON_AXIS = (8, 5)
@@ -71,21 +71,22 @@ OF_PART = 3
 """Characters that an axis shows of what a token is a part of."""
 
 
-def _on_axis(token):
+def _of_token(token):
     """A text that an axis may cut; or in a list, which tells it from them, one that it may not."""
     if token.part:
         number, _, of = token.name.partition("·")
         first = characters(of)
         return [f"{number}·{''.join(first[:OF_PART])}{'…' if len(first) > OF_PART else ''}"]
-    return _safe_to_cut(shortened(token.label.strip() or token.label, NAMED))
+    return on_axis(token.label.strip() or token.label)
 
 
-def _safe_to_cut(text):
-    """A text that an axis cuts inside no character, shorter where it would.
+def on_axis(text: str) -> str:
+    """A text, shortened, that an axis cuts inside no character; shorter still where it would.
 
     Vega counts UTF-16 units, of which characters such as emoji have two. Half a character stops the
     program that draws the pictures.
     """
+    text = shortened(text, NAMED)
     ends = list(accumulate(len(each.encode("utf-16-le")) // 2 for each in characters(text)))
     cuts = {most - 1 for most in ON_AXIS if ends[-1] > most}
     if cuts <= {*ends}:

@@ -97,6 +97,21 @@ class PassageData(MeasuredHeads):
         """The passage in order."""
         return tokens_of(self.passage["tokens"])
 
+    @functools.cached_property
+    def regions(self) -> dict[str, list[int]]:
+        """How the passage is divided: by "words" and the like, the first token of each region.
+
+        raises: ReportError if they do not lie side by side from the first token on
+        """
+        regions = self.passage.get("regions", {})
+        for by, firsts in regions.items():
+            if firsts[0] or np.min(np.diff(firsts)) < 1 or firsts[-1] >= self.length:
+                raise damaged(
+                    f"{self.path / 'passage.json'}: {by} do not begin one after the other, from "
+                    f"token 0 to {self.length - 1}"
+                )
+        return regions
+
     @property
     def length(self) -> int:
         """Number of tokens of the passage, T."""

@@ -115,7 +115,8 @@ class LivePassage(InMemory, PassageData):
             kept_heads.require(loaded, inputs.heads)
             whole = measure_passage(loaded, read.token_ids, progress, measures=taken)
         self._measurement = kept_heads.of(whole, inputs.heads)
-        own = measure.OfPassage(read.tokens, hashed(read.token_ids), self._measurement, None)
+        about = read.tokens, hashed(read.token_ids), self._measurement, None
+        own = measure.OfPassage(*about, measure.divided(loaded, inputs, read))
         self._whole, facts = measure.joined(inputs, own, None)
         self._makers = dict(attention_makers(self._measurement))
         if corpus is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from report import measures
 from report.datasets.formats import fields, head_statistics, updates
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from report.models.text.tokens import TokenizedText
     from report.study.front_matter import FrontMatter
 
-NOT_IN_SUMS = ("passage", "corpus", "chat", "heads", "predict")
+DIVIDED = ("words", "sentences")
+"""What every passage is divided by, see `report.models.text.regions.SPLIT`."""
+
+NOT_IN_SUMS = ("passage", "corpus", "chat", "heads", "predict", "regions")
 """Parts of the key that may change while the sums over texts stay right."""
 
 Prediction = tuple[predicted.Measured | None, dict]
@@ -56,6 +60,8 @@ class Inputs:
     """How many heads of each layer are kept, from the first; None: all."""
     measures: Sequence[OwnMeasure] = ()
     """Measures of the publication's own."""
+    regions: Mapping[str, Any] = field(default_factory=dict)
+    """What the passage is divided by besides `DIVIDED`, as options of `beginnings`."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,8 @@ class OfPassage:
     measurement: PassageMeasurement
     prediction: Prediction | None
     """What heads do to its next tokens, and the manifest's prediction; None: not asked for."""
+    regions: Mapping[str, Sequence[int]]
+    """By what they are, the first token of each region."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,8 @@ class Measured:
     """What heads do to its next tokens."""
     measures: Sequence[OwnMeasure] = ()
     """Of the publication's own."""
+    regions: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """As of `OfPassage`."""
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
@@ -91,13 +101,20 @@ def inputs(wanted: FrontMatter) -> Inputs:
     texts = corpora.specified(wanted.corpus) if wanted.corpus else corpora.shipped(corpus())
     effects = wanted.predict and wanted.heads is None  # of a part of the heads they are no sum
     means = [text.text for text in corpus()[: predicted.MEANS_OF]] if effects else []
-    rest = wanted.chat, tuple(means), wanted.heads, own_measures(wanted.measures or ())
+    regions = wanted.regions.cut if wanted.regions else {}
+    rest = wanted.chat, tuple(means), wanted.heads, own_measures(wanted.measures or ()), regions
     named = wanted.passage
     if not isinstance(named, str):
-        return Inputs(rows.specified(named), texts, "", *rest)
-    if "\n" in named:  # of several lines, so no name, but the text itself
-        return Inputs(rows.own_text(named), texts, "", *rest)
-    return Inputs(passage(named), texts, named, *rest)
+        read = Inputs(rows.specified(named), texts, "", *rest)
+    elif "\n" in named:  # of several lines, so no name, but the text itself
+        read = Inputs(rows.own_text(named), texts, "", *rest)
+    else:
+        read = Inputs(passage(named), texts, named, *rest)
+    if regions and find_spec("regex"):  # before a model is loaded
+        from report.models.text.regions import beginnings
+
+        beginnings(read.passage.text, **regions)
+    return read
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -114,6 +131,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
         "chat": inputs.chat,
         **kept_heads.parts(inputs.heads),
         **({"predict": hashed(list(inputs.means_of))} if inputs.means_of else {}),
+        **({"regions": hashed(inputs.regions)} if inputs.regions else {}),
         **measures.parts(inputs.measures, before),
     }
 
@@ -134,12 +152,36 @@ def words(inputs: Inputs) -> list[str]:
 
 def tokenized(loaded: LoadedModel, inputs: Inputs) -> TokenizedText:
     """The passage as a model reads it, whose weights are not needed."""
-    from report.models.text.chat import has_template
     from report.models.text.tokens import tokenize
 
-    available = inputs.chat == "available"
-    chat = has_template(loaded.tokenizer) if available else inputs.chat
-    return tokenize(loaded, inputs.passage.text, chat)
+    return tokenize(loaded, inputs.passage.text, _is_chat(loaded, inputs))
+
+
+def _is_chat(loaded, inputs):
+    from report.models.text.chat import has_template
+
+    return has_template(loaded.tokenizer) if inputs.chat == "available" else bool(inputs.chat)
+
+
+def divided(loaded: LoadedModel, inputs: Inputs, read: TokenizedText) -> dict[str, list[int]]:
+    """The passage in regions: by what they are, the first token of each; without those by which it
+    is one region.
+
+    read: as of `tokenized`
+    raises: ReportError if it cannot be cut as the front matter says
+    """
+    from report.models.load.tokenizing import encoded
+    from report.models.text.regions import beginnings, first_tokens, pieces
+    from report.models.text.tokens import reading
+
+    offsets = encoded(loaded.tokenizer, read.text, **reading(_is_chat(loaded, inputs)))
+    spans, added = offsets["offset_mapping"], offsets["special_tokens_mask"]
+    ways = {by: {"by": by} for by in DIVIDED}
+    if inputs.regions:
+        ways |= {inputs.regions.get("by", "regions"): inputs.regions}
+    cut = {by: beginnings(read.text, **options) for by, options in ways.items()}
+    regions = {by: first_tokens(pieces(read.text, at, spans, added)) for by, at in cut.items()}
+    return {by: firsts for by, firsts in regions.items() if len(firsts) > 1}
 
 
 def measure_batch(
@@ -198,7 +240,8 @@ def measure_batch(
     if not read:
         return None, tally
     prediction = _prediction(loaded, inputs, read.tokens, announce) if inputs.means_of else None
-    return OfPassage(read.tokens, hashed(read.token_ids), measurement, prediction), tally
+    about = read.tokens, hashed(read.token_ids), measurement, prediction
+    return OfPassage(*about, divided(loaded, inputs, read)), tally
 
 
 def _prediction(loaded, inputs, tokens, announce):
@@ -261,7 +304,7 @@ def joined(inputs: Inputs, own: OfPassage, tally: Tally | None) -> tuple[Measure
     prediction, facts = own.prediction or (None, None)
     of_texts = kept_heads.of(tally.statistics, inputs.heads) if tally else None
     about = inputs.passage, own.tokens, own.measurement
-    measured = Measured(*about, of_texts, prediction, inputs.measures)
+    measured = Measured(*about, of_texts, prediction, inputs.measures, own.regions)
     return measured, {
         **kept_heads.told(inputs.heads),
         "token_ids_sha256": own.token_ids_sha256,
@@ -283,7 +326,8 @@ def makers(measured: Measured) -> Iterator[tuple[str, Callable[[], dict]]]:
     What is made raises ReportError if a number is not finite.
     """
     measurement = measured.measurement
-    yield "passage.json", partial(of_tokens.encode, measured.passage, measured.tokens)
+    about = measured.passage, measured.tokens, measured.regions
+    yield "passage.json", partial(of_tokens.encode, *about)
     sources = {"passage": measurement.statistics}
     if measured.corpus is not None:
         sources["corpus"] = measured.corpus

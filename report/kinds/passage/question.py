@@ -34,19 +34,32 @@ class Keys(BaseModel):
     its folder `measures/`; default: all of them."""
 
 
+def _require(front):
+    if front.regions and front.chat:
+        raise ValueError("says `chat` and `regions`, which cut a text as it is; leave one out")
+    if front.regions and "answer" in front.regions.model_fields_set:
+        raise ValueError(
+            "says `answer` of `regions`, which an article with `kind: passage` does not ask; leave "
+            "out the answer, or the kind"
+        )
+
+
 QUESTION = Question(
     place=0,
     called="a passage",
     keys=Keys,
+    borrowed=("regions",),
     blamed="passage",
     beside=True,
     in_turn=True,
     not_for=("models",),
+    require=_require,
     changes={
         "passage": "the passage changed",
         "corpus": "the corpus changed",
         "measures": "the publication's own measures changed",
         "predict": "whether its predictions are measured changed",
+        "regions": "how it is divided changed",
     },
     inside={"passage": (PassageSpec, "passage"), "corpus": (CorpusSpec, "corpus")},
 )

@@ -114,7 +114,7 @@ def inputs(wanted: FrontMatter) -> Inputs:
     else:
         text = rows.own_text(named) if "\n" in named else passage(named)
     spec = wanted.regions
-    by = spec.by or ({"marks": spec.marks} if spec.marks else {"pattern": spec.pattern})
+    by = spec.by or spec.cut
     if find_spec("regex"):  # comes with what measures; without it, datasets are only read
         _require_cut(text.text, by)
     means = tuple(text.text for text in corpus()[:MEANS_OF])
@@ -161,10 +161,6 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
     }
 
 
-def _hidden(inputs):
-    return [inputs.needle.model_dump(), _filler().text]
-
-
 def _filler():
     return filler([text.text for text in corpus()])
 
@@ -180,7 +176,7 @@ def tokenized(loaded: LoadedModel, inputs: Inputs) -> Text:
     raises: ReportError if it cannot be cut so, or has too few or too many regions
     """
     from report.models.load.tokenizing import encoded
-    from report.models.text.regions import ADDED, numbered, pieces
+    from report.models.text.regions import ADDED, first_tokens, numbered, pieces
     from report.models.text.tokens import reading
 
     text, begin, template, chat = _read(loaded, inputs)
@@ -189,7 +185,7 @@ def tokenized(loaded: LoadedModel, inputs: Inputs) -> Text:
     piece = pieces(text.text, begin, spans, read["special_tokens_mask"])
     added = [at == ADDED or at in template for at in piece]
     region = numbered(piece)
-    firsts = [region.index(place) for place in range(region[-1] + 1)]
+    firsts = first_tokens(piece)
     ends = [*firsts[1:], len(region)]
     of_text = [place for place, first in enumerate(firsts) if not added[first]]
     if not FEWEST <= len(of_text) <= MOST:

@@ -26,6 +26,11 @@ class RegionsSpec(BaseModel):
     answer: int = Field(1, ge=1)
     """How many of the last regions are the answer, whose loss is measured without heads."""
 
+    @property
+    def cut(self) -> dict[str, str | list[str]]:
+        """How a text is cut, as options of `report.models.text.regions.beginnings`."""
+        return self.model_dump(include={"by", "pattern", "marks"}, exclude_defaults=True)
+
     @model_validator(mode="after")
     def _either(self):
         if sum(map(bool, (self.by, self.pattern, self.marks))) != 1:

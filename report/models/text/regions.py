@@ -221,6 +221,11 @@ def pieces(
     return places
 
 
+def first_tokens(piece: Sequence[int]) -> list[int]:
+    """The first token of each region, increasing, the first 0; piece: as of `pieces`."""
+    return [0, *(at for at, (a, b) in enumerate(pairwise(piece), 1) if a != b)]
+
+
 def numbered(piece: Sequence[int]) -> list[int]:
     """The region of each token, int [T] from 0 on, never falling: a piece that has a token, or
     added tokens side by side; piece: as of `pieces`."""

@@ -9,7 +9,7 @@
 // and for the attention map also its picture (raster.js) and a look-up of single cells; where report.points
 // says how a chart is pointed at, `points`, see positions.js and heads.js.
 //
-// attention_map        shaded by `shade`, "score" where there is no such control; markers {current_token, target_token, kind}; edge {column, row, order}: the
+// attention_map        of tokens, or of the regions that `by` names of report.regions; shaded by `shade`, "score" where there is no such control; markers {current_token, target_token, kind}; edge {column, row, order}: the
 //                      corners of the cells at which a sliding window begins
 // table_attention_map  the same, the kind of a marker being the class of its target; report.classes
 //                      names them, report.places holds [role, row, column] of each token
@@ -30,12 +30,14 @@ import { effectsByTarget } from "./prediction.js";
 import { byDistance, byTarget, spread } from "./profiles.js";
 import { drawn, ENDS, isMany, wholeOf, withEnds } from "./raster.js";
 import { labelled, rows } from "./records.js";
+import { ofRegions } from "./regions.js";
 import { attention } from "./shard.js";
 
 const MOST_POINTS = 1024; // of a figure that has a point a token
 
 export const decoders = {
-  attention_map: (shard, tokens, { shade: told = "score" } = {}) => {
+  attention_map: (shard, tokens, { shade: told = "score", by } = {}, { regions } = {}) => {
+    if (regions?.[by]) return mapOfRegions(ofRegions(attention(shard), regions[by].firsts), by, regions[by]);
     const map = attention(shard);
     const look = { of: told };
     const markers = (part, target = map.target) => markersOf(shard.marker_count, part, target);
@@ -130,6 +132,39 @@ export const decoders = {
     ),
   }),
 };
+
+// What a map draws of the attention of regions. by: what they are, "words"; texts: of each
+function mapOfRegions(map, by, { firsts, texts }) {
+  const look = { of: "probability", firsts };
+  const unit = by.slice(0, -1);
+  const named = (i) => texts[map.region(i)];
+  const middle = (i) => (map.span(i)[0] + map.span(i)[1] - 1) / 2;
+  const markers = (part, target = map.target) => {
+    const found = [];
+    for (let i = part.top; i < part.top + part.rows; i++) {
+      if (map.span(i)[0] !== i || target(i, 0) < 0) continue; // a region has one row of markers
+      for (let k = 0; k < map.markers(i); k++) {
+        const j = target(i, k);
+        found.push({ current_token: middle(i), target_token: middle(j), kind: kind(i, j) });
+      }
+    }
+    return found;
+  };
+  const [shade_low, shade_high] = ENDS.probability;
+  return {
+    datasets: { markers: isMany(map, wholeOf(map)) ? [] : markers(wholeOf(map)), edge: [], cursor: [] },
+    signals: { shade: "probability", shade_low, shade_high, labels: Array.from(map.first, (_, i) => named(i)) },
+    markers,
+    picture: (part, pixels) => drawn(map, look, part, pixels),
+    cell: (i, j) => ({
+      current_token: i, current_text: named(i), target_token: j, target_text: named(j),
+      distance: map.region(i) - map.region(j), backward: map.backward,
+      probability: map.probability(i, j), terms: {}, unit,
+    }),
+    map,
+    look,
+  };
+}
 
 // What a map draws of values of a text's cells; `named` gives a marker's kind, `field` what is marked.
 function effectMap(map, { scores, ends: [low, high], labels }, named, field) {

@@ -11,9 +11,10 @@ export const percent = (value, digits = 0) => between(value, digits, 100, "\u202
 // What a cell of an attention map tells, as a sentence.
 export const gives = (cell) => `${word(cell.current_text)} gives ${part(cell)}`;
 
-export function part({ target_text, distance, probability }) {
+// unit: what the cell is of, where not of tokens: "word"
+export function part({ target_text, distance, probability, unit = "token" }) {
   const away = Math.abs(distance);
-  const tokens = `${away} ${away === 1 ? "token" : "tokens"} ${distance > 0 ? "back" : "ahead"}`;
+  const tokens = `${away} ${unit}${away === 1 ? "" : "s"} ${distance > 0 ? "back" : "ahead"}`;
   return `${percent(probability, 1)} to ${away ? `${word(target_text)}, ${tokens}` : "itself"}`;
 }
 

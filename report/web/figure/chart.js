@@ -115,7 +115,7 @@ export class Chart {
     const before = this.view && shade();
     const painted = this.painted(shown);
     const rows = { ...shown.datasets, ...painted.datasets };
-    const values = { ...state, ...shown.signals, ...painted.signals, ...this.marks };
+    const values = { ...state, ...labelsOf(spec), ...shown.signals, ...painted.signals, ...this.marks };
     const chosen = hasSingles(spec) ? singlesStore(spec, this.figure.picks.singled) : {};
     if (!this.view) await this.embed(spec, { ...rows, ...chosen }, values);
     else for (const name of datasets.filter((each) => this.drawnOf.has(each))) this.view.data(name, rows[name] ?? []);
@@ -268,6 +268,10 @@ export class Chart {
     this.figure.say(text);
   }
 }
+
+// What axes call tokens, where data may call them otherwise meanwhile: {labels}, or {}.
+const labelsOf = ({ signals }) =>
+  Object.fromEntries(signals.filter(({ name }) => name === "labels").map(({ name, value }) => [name, value]));
 
 // The specification as Vega draws it, which the build has made of a chart's Vega-Lite.
 const compiled = (address) => address.href.replace(/\.json$/, ".vega.json");

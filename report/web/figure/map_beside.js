@@ -34,7 +34,7 @@ export class Beside {
   // pixels: [across, down]; place: a name
   picture({ map, look }, part, pixels, place = "map") {
     const id = this.idOf(map.shard);
-    const asked = JSON.stringify([id, look.of, part, pixels]);
+    const asked = JSON.stringify([id, look.of, look.firsts, part, pixels]);
     const here = (this.places[place] ??= { waiting: [] });
     if (asked !== here.asked) {
       const task = { id, number: (this.number += 1), place, look, part, pixels };

@@ -5,6 +5,7 @@
 // the one before.
 
 import { attention } from "../data/shard.js";
+import { ofRegions } from "../data/regions.js";
 import { inBand } from "./map_bands.js";
 
 let kept = {}; // the file that came last: {id, map}
@@ -19,7 +20,9 @@ addEventListener("message", async ({ data: { id, shard, keyId, keys: sent, ...ta
   const { number, place, band } = task;
   const tell = (found) => postMessage({ number, place, band, ...found });
   try {
-    for await (const found of inBand(kept.map, task, isOver)) {
+    const { firsts } = task.look;
+    const map = firsts ? ofRegions(kept.map, firsts) : kept.map;
+    for await (const found of inBand(map, task, isOver)) {
       if (isOver()) return;
       tell(found);
     }

@@ -32,7 +32,7 @@ export function cells(chart) {
       if (next) chart.map.zoom?.follow(next);
       return next;
     },
-    place: ([i, j]) => [scale("x")(j + 1), scale("y")(i + 1)],
+    place: ([i, j]) => [scale("x")(spanOf(map(), j)[1]), scale("y")(spanOf(map(), i)[1])],
     same: (one, other) => one.join() === other.join(),
     tell: ([i, j]) => {
       const { tell, cell } = chart.shown; // a decoder may have its own words
@@ -90,8 +90,11 @@ function surest(map, [top, bottom], [left, right]) {
       if (!best || sure > best.sure) best = { at: [i, j], sure };
     }
   }
-  return best?.at ?? null;
+  return best && best.at.map((at) => spanOf(map, at)[0]);
 }
+
+// Of a map of regions, which tokens a cell's are among, from the first to before the last.
+const spanOf = (map, at) => map.span?.(at) ?? [at, at + 1];
 
 // The pinned cell: it stands as long as its current token does.
 function chosen(figure) {
@@ -100,8 +103,11 @@ function chosen(figure) {
 }
 
 // Returns the view, which is to be run.
-function draw({ view, figure }, pointed, largest = []) {
-  const row = (at, pinned) => ({ current_token: at[0], target_token: at[1], pinned });
+function draw({ view, figure, shown: { map } }, pointed, largest = []) {
+  const row = (at, pinned) => {
+    const [[top, below], [left, right]] = at.map((each) => spanOf(map, each));
+    return { current_token: top, target_token: left, down: below - top, across: right - left, pinned };
+  };
   const pinned = chosen(figure);
   const targets = largest.map((target) => row([pointed[0], target], false));
   const rows = [pinned && row(pinned, true), pointed && row(pointed, false), ...targets];
@@ -119,17 +125,19 @@ function nearest(row, column, { size, first, last }) {
 function step(key, at, map) {
   const { size, first, last } = map;
   const [i, j] = nearest(...(at ?? [size - 1, 0]), map);
+  const [[up, down], [left, right]] = [i, j].map((each) => spanOf(map, each));
   const to = (row) => nearest(row, j, map);
-  return {
-    ArrowUp: to(i - 1),
-    ArrowDown: to(i + 1),
+  const next = {
+    ArrowUp: to(up - 1),
+    ArrowDown: to(down),
     PageUp: to(i - PAGE),
     PageDown: to(i + PAGE),
-    ArrowLeft: [i, Math.max(j - 1, first[i])],
-    ArrowRight: [i, Math.min(j + 1, last[i])],
+    ArrowLeft: [i, Math.max(left - 1, first[i])],
+    ArrowRight: [i, Math.min(right, last[i])],
     Home: [i, first[i]],
     End: [i, last[i]],
   }[key];
+  return next?.map((each) => spanOf(map, each)[0]);
 }
 
 const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
@@ -137,18 +145,20 @@ const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
 // What a tooltip says of a cell, the sentence first; names: {term: what a reader calls it}.
 function describe(cell, names) {
   const token = (index, text) => `${index}  “${text}”`;
+  const { unit = "token" } = cell;
   const digits = cell.probability < 0.01 ? 1 : 2; // such scores are kept less exactly
   const known = Object.entries(cell.terms).filter(([name]) => names[name]);
   const terms = known.map(([name, value]) => `${names[name]} ${fixed(value, digits)}`).join(", ");
   // what the terms add up to: before a cap, where there is one
   const sum = (value) => fixed(value, digits) + (terms && ` (${terms})`);
+  let scores = {}; // regions have none
+  if (cell.uncapped !== undefined) scores = { score: fixed(cell.score, digits), "score before the cap": sum(cell.uncapped) };
+  else if (cell.score !== undefined) scores = { score: sum(cell.score) };
   return {
     title: gives(cell),
     ...(cell.class ? { "what it is": cell.class } : {}),
-    ...(cell.uncapped === undefined
-      ? { score: sum(cell.score) }
-      : { score: fixed(cell.score, digits), "score before the cap": sum(cell.uncapped) }),
-    "current token": token(cell.current_token, cell.current_text),
-    "target token": token(cell.target_token, cell.target_text),
+    ...scores,
+    [`current ${unit}`]: token(cell.current_token, cell.current_text),
+    [`target ${unit}`]: token(cell.target_token, cell.target_text),
   };
 }

@@ -3,6 +3,7 @@
 // head is that of the figure that the passage goes with, and can be chosen here as well as there.
 
 import { latest, loadStyles, reason } from "../data/loading.js";
+import { ofRegions } from "../data/regions.js";
 import { attention } from "../data/shard.js";
 import { percent } from "../data/shares.js";
 import { inText, marked, onMark, pins } from "./marks.js";
@@ -15,7 +16,8 @@ const LEAST = 0.02; // of a token that has a number
 const NAMED = 3; // in words
 const MUCH = 0.9; // of attention on the first token: little else can be seen
 
-const decoded = new WeakMap(); // file of a head -> its attention, so that a token is shaded at once
+const decoded = new WeakMap(); // file of a head -> its attention by tokens, words and the like, so that
+// a token is shaded at once
 
 let passage; // of this page, undefined where no figure shades it
 let tokens, bar, says, hint;
@@ -137,8 +139,14 @@ async function headInUse() {
     const { report } = (await chart.specification(state)).usermeta;
     const { file, tokens: labels } = await chart.fetched(state, report.data);
     if (file.schema !== "attention/4") continue; // what it shows of a head is no passage's attention
-    if (!decoded.has(file)) decoded.set(file, attention(file));
-    return { map: decoded.get(file), figure: each, head: nameOf(each, state), text: textId(labels) };
+    if (!decoded.has(file)) decoded.set(file, { tokens: attention(file) });
+    const [maps, regions] = [decoded.get(file), report.regions?.[state.by]];
+    if (regions) maps[state.by] ??= Object.assign(ofRegions(maps.tokens, regions.firsts), {
+      texts: regions.texts,
+      unit: state.by.slice(0, -1),
+    });
+    const map = maps[regions ? state.by : "tokens"];
+    return { map, figure: each, head: nameOf(each, state), text: textId(labels) };
   }
   return null;
 }
@@ -172,11 +180,15 @@ function offer(of) {
 
 const rests = new WeakMap(); // attention -> what each token gives to others than the first, once asked
 
+// The token that stands for those whose share is the same: the first one of its word, or itself.
+const standsFor = (map, each) => (map.span ? map.span(each)[0] : each);
+
 // What token i gives to tokens other than the first. A difference from 1 would have few digits.
 function restOf(map, i) {
   if (!rests.has(map)) rests.set(map, new Float64Array(map.size).fill(-1));
   const kept = rests.get(map);
-  if (kept[i] < 0) kept[i] = rowOf(map, i).reduce((sum, share, j) => (j ? sum + share : 0), 0);
+  const once = (share, j) => (j && standsFor(map, j) === j ? share : 0);
+  if (kept[i] < 0) kept[i] = rowOf(map, i).reduce((sum, share, j) => sum + once(share, j), 0);
   return kept[i];
 }
 
@@ -187,24 +199,26 @@ const rowOf = (map, i) => tokens.map((_, j) => given(map, i, j));
 // others, in what they give to it.
 function sharesOf(map, token) {
   const turned = isTurned();
-  const without = isOn("out") && !(turned && token === 0); // who looks at the first is asked of it
+  const without = isOn("out") && !(turned && standsFor(map, token) === 0); // who looks at the first is asked of it
   const share = (i, j) => {
     if (!without) return given(map, i, j);
     const rest = restOf(map, i);
-    return j && rest ? given(map, i, j) / rest : 0;
+    return standsFor(map, j) && rest ? given(map, i, j) / rest : 0;
   };
   const shares = tokens.map((_, each) => (turned ? share(each, token) : share(token, each)));
-  return { shares, turned, without, toFirst: given(map, token, 0) };
+  const unit = map.unit ?? "token";
+  return { shares, turned, without, toFirst: given(map, token, 0), map, unit };
 }
 
-function strongestOf(shares) {
-  const order = [...shares.keys()].sort((a, b) => shares[b] - shares[a] || a - b);
+function strongestOf(shares, map) {
+  const each = [...shares.keys()].filter((token) => standsFor(map, token) === token);
+  const order = each.sort((a, b) => shares[b] - shares[a] || a - b);
   return order.slice(0, NUMBERED);
 }
 
 function paint(token, of, { head }) {
   const { shares } = of;
-  const strongest = strongestOf(shares);
+  const strongest = strongestOf(shares, of.map);
   const ranked = strongest.filter((each) => shares[each] >= LEAST);
   const rank = new Map(ranked.map((each, n) => [each, n + 1]));
   passage.classList.add("passage--shaded");
@@ -265,42 +279,43 @@ addEventListener("resize", () => passage?.isConnected && placeNumbers());
 const READ = 24; // characters of a token in a sentence, which has room for three lines
 
 // Without the space before it, which is no part of a word in a sentence; in an isolate.
-function read(each) {
-  const text = textOf(each);
+function read(each, map) {
+  const text = map.span ? map.texts[map.region(each)] : textOf(each);
   return `“\u2068${cut(text.trim() || text, READ)}\u2069”`;
 }
 
-function shortOf({ shares, turned, without }, top) {
+function shortOf({ shares, turned, without, map }, top) {
   const share = percent(shares[top]);
-  if (turned) return `gets most from ${read(top)}: ${share}`;
-  return `gives ${share}${without ? " of the rest" : ""} to ${read(top)}`;
+  if (turned) return `gets most from ${read(top, map)}: ${share}`;
+  return `gives ${share}${without ? " of the rest" : ""} to ${read(top, map)}`;
 }
 
 // What a token gives, or gets: the largest share in any case, others of LEAST or more.
-function sentenceOf(token, { shares, turned, without, toFirst }, strongest) {
-  const text = read(token);
+function sentenceOf(token, { shares, turned, without, toFirst, map, unit }, strongest) {
+  const text = read(token, map);
   const [top, ...others] = strongest;
   const word = turned ? "from" : "to";
   const more = others.filter((each) => shares[each] >= LEAST).slice(0, NAMED - 1);
-  const list = more.map((each) => `, ${percent(shares[each])} ${word} ${read(each)}`).join("");
+  const list = more.map((each) => `, ${percent(shares[each])} ${word} ${read(each, map)}`).join("");
   const most = shares[top] >= LEAST ? "" : "at most ";
-  const told = `${most}${percent(shares[top])} ${word} ${read(top)}, ${farOf(token, top)}${list}`;
+  const told = `${most}${percent(shares[top])} ${word} ${read(top, map)}, ${farOf(map, token, top, unit)}${list}`;
   if (turned) {
-    if (!shares[top]) return `no token looks at ${text}.`;
-    return `${text} gets ${most && "little, "}${told}${without ? "; first token left out" : ""}.`;
+    if (!shares[top]) return `no ${unit} looks at ${text}.`;
+    return `${text} gets ${most && "little, "}${told}${without ? `; first ${unit} left out` : ""}.`;
   }
   if (!without) {
-    const offer = toFirst > MUCH && token ? " Leave out the first token to see the rest." : "";
+    const offer = toFirst > MUCH && token ? ` Leave out the first ${unit} to see the rest.` : "";
     return `${text} gives ${told}.${offer}`;
   }
-  const out = `${text} gives ${percent(toFirst)} to the first token, left out`;
+  const out = `${text} gives ${percent(toFirst)} to the first ${unit}, left out`;
   return shares[top] ? `${out}; of the rest, ${told}.` : `${out}; nothing else gets any.`;
 }
 
-function farOf(token, top) {
-  const away = Math.abs(token - top);
-  const where = top < token ? "back" : "on";
-  return away ? `${away} token${away > 1 ? "s" : ""} ${where}` : "itself";
+function farOf(map, token, top, unit) {
+  const [from, to] = map.span ? [map.region(token), map.region(top)] : [token, top];
+  const away = Math.abs(from - to);
+  const where = to < from ? "back" : "on";
+  return away ? `${away} ${unit}${away > 1 ? "s" : ""} ${where}` : "itself";
 }
 
 function clear() {

@@ -50,7 +50,8 @@ function cellsOf({ map, cell, markers }, part) {
     const first = Math.max(map.first[i], part.left);
     const last = Math.min(map.last[i], part.left + part.columns - 1);
     for (let j = first; j <= last; j++) {
-      const { terms, backward, distance, score, uncapped, asked, ...row } = cell(i, j);
+      if (map.span && (map.span(i)[0] !== i || map.span(j)[0] !== j)) continue; // of a region once
+      const { terms, backward, unit, distance, score, uncapped, asked, ...row } = cell(i, j);
       const more = Object.entries({ distance, score, uncapped, asked });
       const known = more.filter(([, value]) => value !== undefined);
       rows.push({ ...row, ...Object.fromEntries(known), ...terms, marked: marked.get(map.cell(i, j)) ?? "" });

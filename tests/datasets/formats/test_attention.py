@@ -33,6 +33,54 @@ def softmax_rows(score):
     return probability
 
 
+def of_head(visible, seed=3):
+    """A decoded head with random scores at the visible cells, and a sink."""
+    rng, length = np.random.default_rng(seed), len(visible.first)
+    score = np.where(visible.mask(), rng.normal(0, 2, (length, length)), -np.inf)
+    sums = np.exp(score).sum(1, keepdims=True) + 0.5
+    targets = np.argsort(-score, 1)[:, :11]
+    targets = np.where(np.take_along_axis(visible.mask(), targets, 1), targets, -1)
+    count = np.ones(length, int)
+    return attention.DecodedAttention(
+        0, 0, {}, score, np.exp(score) / sums, count, targets, visible, None, math.log(0.5)
+    )
+
+
+@pytest.mark.parametrize(
+    "visible", [Visible.causal(17), Visible.causal(17, 4), Visible.full(17)], ids=str
+)
+def test_what_a_region_gives_is_a_sum_over_targets_and_a_mean_over_rows(visible):
+    """In plain loops, and the top regions are the fewest that hold half, of those it sees."""
+    head, firsts = of_head(visible), [0, 1, 4, 5, 11, 15, 16]
+    found = attention.of_regions(head, firsts)
+    spans = [range(a, b) for a, b in zip(firsts, [*firsts[1:], 17], strict=True)]
+    for here in spans:
+        given = [
+            sum(sum(head.probability[q, k] for k in there) for q in here) / len(here)
+            for there in spans
+        ]
+        seen = [any(visible.mask()[q, k] for q in here for k in there) for there in spans]
+        ranked = sorted((-share, n) for n, share in enumerate(given) if seen[n])
+        held = np.cumsum([-share for share, _ in ranked])
+        marked = int(np.argmax(held >= 0.5)) + 1 if held[-1] >= 0.5 else len(ranked)
+        for q in here:
+            assert found.marker_count[q] == marked
+            top = [n for n in found.largest_targets[q] if n >= 0]
+            assert top == [firsts[n] for _, n in ranked]
+            for n, there in enumerate(spans):
+                assert found.probability[q, there] == pytest.approx(given[n], abs=1e-14)
+                assert found.visible.mask()[q, there].tolist() == [seen[n]] * len(there)
+
+
+def test_regions_of_single_tokens_are_the_tokens_in_every_bit():
+    """Also where only some regions are of one token: what these give each other is the same."""
+    head = of_head(Visible.causal(17))
+    assert attention.of_regions(head, range(17)) is head
+    found = attention.of_regions(head, [*range(15), 15])  # the last two are one
+    assert (found.probability[:15, :15] == head.probability[:15, :15]).all()
+    assert (found.visible.mask()[:15, :15] == head.visible.mask()[:15, :15]).all()
+
+
 def head(length, spread, seed=0, slope=0.1):
     """Random terms of one head and their probabilities, computed apart from what writes them."""
     rng = np.random.default_rng(seed)

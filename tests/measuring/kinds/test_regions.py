@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 import torch
 
+from report.datasets.formats.attention import of_regions
 from report.datasets.formats.regions import FAR, STEP
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.figures import region_map
 from report.inputs.rows import own_text
+from report.kinds.passage import measure as passage
+from report.kinds.passage.live import LivePassage
 from report.kinds.regions import measure as kind
 from report.kinds.regions.data import verify
 from report.kinds.regions.findings import Findings
@@ -45,6 +48,27 @@ def plain():
         output = loaded.model(torch.tensor([ids]), output_attentions=True, use_cache=False)
     loaded.model.set_attn_implementation(before)
     return ids, torch.cat(output.attentions).double().numpy(), output.logits[0].double()
+
+
+def test_a_passage_is_divided_likewise_and_gives_the_same(data):
+    """Its attention of tokens, added up, is what was added up while the model ran."""
+    inputs = passage.Inputs(own_text(TEXT), None, "", False, regions={"pattern": "lamp"})
+    live = LivePassage(measured()[0], inputs, lambda _: None)
+    assert live.regions["sentences"] == [each.first for each in data.regions]
+    for layer, head in ((0, 0), (2, 13), (4, 27)):
+        found = of_regions(live.attention(layer, head), live.regions["sentences"])
+        firsts = live.regions["sentences"]
+        assert found.probability[firsts][:, firsts] == pytest.approx(
+            data.between(layer, head), abs=STEP + 0.0005 * 12
+        )
+    for by, texts in {
+        "words": re.findall(r"\w+|\.", TEXT),
+        "regions": [part.strip() for part in re.split("(lamp)", TEXT)],
+    }.items():
+        firsts = live.regions[by]
+        spans = zip(firsts, [*firsts[1:], live.length], strict=True)
+        found = [live.tokens[a:b] for a, b in spans if not live.tokens[a].special]
+        assert ["".join(token.text for token in each).strip() for each in found] == texts
 
 
 def test_what_regions_give_is_that_of_a_plain_loop_over_the_models_attention(data, plain):
