@@ -68,11 +68,12 @@ def test_a_dark_cell_is_never_one_that_gets_nothing(study, kind):
                         assert told == pytest.approx(share, rel=1e-9)
 
 
-def test_the_switch_of_shades_changes_no_sentence(data):
-    shades = [control for control in attention_map.controls(data) if choices.is_look(control)]
-    assert [control.param for control in shades] == ["shade"]
+def test_the_switches_of_looks_change_no_sentence(data):
+    looks = {each.param: each for each in attention_map.controls(data) if choices.is_look(each)}
+    assert list(looks) == ["by", "shade"]
     told = {
-        figure_named("attention_map").seen(data, layer=1, head=2, shade=shade)
+        figure_named("attention_map").seen(data, layer=1, head=2, by=by, shade=shade)
+        for by in looks["by"].options
         for shade in shading.SHADES
     }
     assert len(told) == 1
