@@ -37,13 +37,13 @@ def caption(data: RegionsData) -> str:
     about = data.needle
     return (
         f"A row is a head.\nIn a long text stands one of {len(about['facts'])} facts, at one of "
-        f"{about['depths']} depths; behind the text stand a question and its answer. The first panel "
-        "is the probability that a head gives to all tokens of the fact, the mean over facts, "
-        "depths, and the tokens at which the answer is predicted; beside it, what the same place "
-        "gets while the fact stands elsewhere. A line is two standard errors of how much "
-        f"more the fact gets, to each side. The second panel is the fact's share at each depth. "
-        f"The {_number(data)} heads "
-        "that give it most more, over all lengths, are shown, the first on top."
+        f"{about['depths']} depths; behind the text stand a question and its answer. The first "
+        "panel has the probability that a head gives to all tokens of the fact, the mean over "
+        "facts, depths, and the tokens at which the answer is predicted; beside it, what the "
+        "same place gets while the fact stands elsewhere. A line is two standard errors of how "
+        "much more the fact gets, to each side. The second panel has the fact's share at each "
+        f"depth. The {_number(data)} heads that give it most more, over all lengths, are shown, "
+        "the first on top."
     )
 
 

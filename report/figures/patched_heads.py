@@ -62,13 +62,13 @@ def caption(data: PairData) -> str:
         "token.\nSo much of the difference comes back when what the head hands on in the clean "
         "prompt is put into the corrupted one, or is lost when it is put the other way round. "
         f"The {_shown_number(data)} heads with the largest shares, above or below 0, are shown. "
-        "In the first panel one token at a time is replaced, from the first that differs; where the two "
-        "prompts have other tokens, both are named, the clean one first. In the second the head is "
-        "replaced at all tokens: in the corrupted prompt by what it is in the clean one, in the "
-        "clean prompt by what it is in the corrupted one, by its mean over other texts, or by "
-        "zeros. A share is 100 % where one prompt becomes the other. A triangle that points down "
-        "is a share below 0: the head works against the difference. Areas are to one "
-        "scale on each side; less than a twentieth of the largest has no mark."
+        "In the first panel one token at a time is replaced, from the first that differs; where "
+        "the two prompts have other tokens, both are named, the clean one first. In the "
+        "second the head is replaced at all tokens: in the corrupted prompt by what it "
+        "is in the clean one, in the clean prompt by what it is in the corrupted one, by its "
+        "mean over other texts, or by zeros. A share is 100 % where one prompt becomes the other. "
+        "A triangle that points down is a share below 0: the head works against the difference. "
+        "Areas are to one scale on each side; less than a twentieth of the largest has no mark."
     )
 
 
