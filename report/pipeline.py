@@ -33,7 +33,6 @@ from report.console import Terminal, as_typed
 from report.datasets.read.model import ModelData
 from report.datasets.read.study import open_study
 from report.errors import ReportError, command
-from report.measures import made, own_measures
 from report.measuring import run as measuring
 from report.measuring.plan import Plan, known_plans, left_out, plans
 from report.pages.assets import write_assets, write_theme
@@ -308,8 +307,7 @@ def _opened(drawn, study, datasets, others):
 
 def _open(study, folders, apart):
     front = study.front_matter
-    own = {each.name: made(each) for each in own_measures(front.measures or ())}
-    return open_study(folders, front.labels, apart, front.noun, own)
+    return open_study(folders, front.labels, apart, front.noun, front.measures or ())
 
 
 def write(pages: list[Page], opened: list, request: Request, about: Site) -> None:

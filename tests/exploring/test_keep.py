@@ -384,7 +384,7 @@ def test_figures_are_kept_as_they_stand_before_they_come_to_life(browser, desk):
         assert "a-lamp" not in keep_there(tab) and later
         (path,) = set(desk.explorer.project.articles.iterdir()) - {article(desk, "small")}
         calls = re.findall(r"figure\((.*?)\)", read_study(path).body)
-        assert calls[0].startswith('"attention_map", layer=0, head=0, shade=')
+        assert calls[0].startswith('"attention_map", layer=0, head=0, by="tokens", shade=')
         assert calls[1].startswith('"heads", measure="first_token", view=')
         tab.context.close()
         serving.shutdown()

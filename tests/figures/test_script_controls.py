@@ -75,7 +75,7 @@ def test_seldom_controls_stand_behind_a_word_that_keys_and_addresses_open(page, 
         go_live(page, 1)
         assert shade.is_visible() == opens
     page.locator("#fig-1 input[name=head]").focus()
-    for key in ("Tab", "Enter", "Tab", "ArrowRight"):
+    for key in ("Tab", "Tab", "Enter", "Tab", "ArrowRight"):  # by way of tokens or words
         page.keyboard.press(key)
     until(page, "location.hash.includes('shade=below')")
     assert shade.is_visible()

@@ -1,7 +1,7 @@
 """What is to be seen in a figure, said of numbers whose answer one knows."""
 
 from dataclasses import replace
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,6 +27,7 @@ class Study(SimpleNamespace):
     """A study that can be a key of a cache, as a real one can."""
 
     __hash__ = object.__hash__
+    regions = MappingProxyType({})
 
 
 def one_head(probability, terms=(), causal=True):

@@ -8,7 +8,7 @@ kept as whole numbers of a step, in the order of the indices that are named.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,12 +36,6 @@ PARTS = {
 """Direct effects, and the logit that they sum to -> the shape of each."""
 
 MEAN = "mean"
-
-
-class Words(Protocol):
-    """Tokens of a vocabulary, see `report.models.text.vocabulary.words`."""
-
-    def __getitem__(self, token: int) -> dict: ...
 
 
 def sentence_file(sentence: int) -> str:

@@ -19,14 +19,16 @@ class MeasuredHeads(ModelData):
 
     sources: ClassVar[Mapping[str, str]]
     """What a row of a table may be measured on -> the same in words."""
-    own: Mapping[str, Measure] = MappingProxyType({})
+    by_author: Mapping[str, Measure] = MappingProxyType({})
     """The publication's own measures, by name. Their words are in no dataset."""
 
     def own_words(self, name: str, shows: str) -> Measure:
         """The words of a measure that does not ship; shows: its description in the dataset, which
         is all there is once the publication has no file of it."""
         title = name.replace("_", " ").capitalize()
-        return self.own.get(name) or Measure(name, shows, None, title=title, axis=title.lower())
+        return self.by_author.get(name) or Measure(
+            name, shows, None, title=title, axis=title.lower()
+        )
 
     @functools.cached_property
     def measures(self) -> list[str]:

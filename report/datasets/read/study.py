@@ -1,6 +1,6 @@
 """The datasets of one article, whatever its kind."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from report.datasets import store
 from report.datasets.read.model import ModelData
-from report.measures import Measure
+from report.measures import made, own_measures
 
 
 class StudyData(Protocol):
@@ -28,7 +28,7 @@ def open_study(
     labels: Sequence[str | None] = (),
     apart: Sequence[Path] = (),
     noun: str | None = None,
-    own: Mapping[str, Measure] | None = None,
+    measures: Sequence[Path | str] = (),
 ) -> StudyData:
     """What was measured for one article.
 
@@ -36,14 +36,15 @@ def open_study(
     labels: what the article calls its models; None: by their names
     apart: folders of what was measured apart, such as answers, one a model that has some
     noun: what an article about conditions calls what they add
-    own: the publication's own measures, by name, for their words; None: none
-    raises: ReportError if a manifest is missing or damaged
+    measures: files of the publication's own measures, which have their words
+    raises: ReportError if a manifest is missing or damaged, or a measure is none
     """
     kind = store.read_manifest(paths[0])["kind"]
     more = [labels] if any(labels) else []
     data = import_module(f"report.kinds.{kind}.data").opened(paths, *more)
     data = replace(data, noun=noun) if noun else data
     data = data.with_apart(apart) if apart else data
-    for model in data.models if own else ():
-        model.own = own
+    by_author = {each.name: made(each) for each in own_measures(measures)}
+    for model in data.models if by_author else ():
+        model.by_author = by_author
     return data

@@ -38,27 +38,10 @@ class UpdateFindings:
         """Median over tokens and heads of a layer's update magnitude."""
         return float(np.median(self.data.updates(layer)["points"]["magnitude"]))
 
-    @functools.cached_property
-    def strongest_update(self) -> Head:
-        """The `Head` with the largest median update magnitude."""
-        return largest(np.median(self._per_token("magnitude"), axis=2))
-
     def opposing(self, layer: int | None = None) -> float:
         """Fraction of updates (of a layer, or of all) that point against the hidden state."""
         alignment = self._per_token("alignment")
         return float(((alignment if layer is None else alignment[layer]) < 0).mean())
-
-    @functools.cached_property
-    def most_opposing(self) -> Head:
-        """The `Head` with the smallest mean alignment."""
-        means = self._per_token("alignment").mean(2)
-        found = largest(-means)
-        return Head(found.layer, found.head, -found.value)
-
-    @functools.cached_property
-    def most_aligned(self) -> Head:
-        """The `Head` with the largest mean alignment."""
-        return largest(self._per_token("alignment").mean(2))
 
     def size_of_orientation(self, layer: int | None = None) -> float:
         """Mean over updates (of a layer, or of all) of their orientation without its sign, between
@@ -340,26 +323,6 @@ class Findings(UpdateFindings, HeadFindings):
     def choosing(self) -> list[str]:
         """The terms of a score that can choose between targets; [] if only scores are known."""
         return list(score_terms.choosing(self.data))
-
-    @functools.cached_property
-    def largest_target_shares(self) -> dict[str, float]:
-        """Where the top targets of the passage lie: fractions of all (token, head) pairs.
-
-        returns: itself, first_token, previous_token, next_token, other. Token 0 is left out as a
-            current token. A previous token that is token 0 counts as the first token only
-        """
-        target = self.attention["largest_target"][:, :, 1:]
-        token = np.arange(1, self.data.length)
-        first = target == 0
-        shares = {
-            "itself": (target == token).mean(),
-            "first_token": first.mean(),
-            "previous_token": ((target == token - 1) & ~first).mean(),
-            "next_token": (target == token + 1).mean(),
-        }
-        return {name: float(share) for name, share in shares.items()} | {
-            "other": float(1 - sum(shares.values()))
-        }
 
     @functools.cached_property
     def mean_probability(self) -> dict[str, np.ndarray]:

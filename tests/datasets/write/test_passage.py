@@ -35,6 +35,7 @@ def of(measurement, corpus):
     tokens = [{"id": i, "text": f" {i}"} for i in measurement.token_ids]
     return SimpleNamespace(
         passage=SimpleNamespace(**text),
+        regions={},
         tokens=tokens,
         measurement=measurement,
         corpus=corpus,
