@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from report.inputs.specs import Spec
 
 DEPTHS = 10
 """Places in the text at which a fact stands, one at a time: after a twentieth of it, and then after
 a tenth more each."""
 
 
-class Needle(BaseModel):
+class Needle(Spec):
     """A fact, and a question whose answer is a part of it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     fact: str = Field(min_length=1, max_length=500)
     """A sentence that is true nowhere else in the text."""
@@ -31,11 +31,9 @@ class Needle(BaseModel):
         return self
 
 
-class NeedlesSpec(BaseModel):
+class NeedlesSpec(Spec):
     """Facts that are hidden in a text: `{lengths: [512, 2000], facts: [{fact: …, question: …,
     answer: …}, …]}`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     lengths: list[int] = Field(min_length=1, max_length=4)
     """Tokens of all that is read, about."""

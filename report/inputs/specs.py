@@ -34,6 +34,12 @@ def _delimiter(value):
     return value
 
 
+class Spec(BaseModel):
+    """What an author writes below a key of front matter; a key that it does not have is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
 Delimiter = Annotated[str, AfterValidator(_delimiter)]
 
 
@@ -55,12 +61,10 @@ PLACES = ("text", "dataset", "file")
 """Keys of which a passage has exactly one."""
 
 
-class PassageSpec(BaseModel):
+class PassageSpec(Spec):
     """A passage that is a text or a row: `{text: ...}`, or
     `{dataset: seattle-weather, row: 3, columns: [date, weather]}` of vega_datasets, or
     `{file: reviews.csv, row: 3, column: review}` of a file of one's own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str | None = Field(None, min_length=1)
     """The text itself."""
@@ -114,21 +118,17 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 """Endings that may follow those."""
 
 
-class TokenizerSpec(BaseModel):
+class TokenizerSpec(Spec):
     """How a model's tokenizer is read where its files are known to be wrong:
     `{fix_mistral_regex: true}`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     fix_mistral_regex: bool
     """Whether a Mistral tokenizer that was saved with another model's way to cut texts cuts them as
     its makers do. transformers tells such files by their config.json."""
 
 
-class CorpusSpec(BaseModel):
+class CorpusSpec(Spec):
     """A corpus: `texts.txt`, or `{file: "s3://bucket/*.jsonl.gz", column: text, first: 100000}`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: str = Field(min_length=1)
     """A path, an address that fsspec reads (s3://, gs://, https://, hf://), or a pattern with `*`
@@ -194,14 +194,12 @@ PromptSegment = Literal["system", "question"]
 """The segments of a prompt, see `report.inputs.conditions.question_prompt`."""
 
 
-class ConditionSpec(BaseModel):
+class ConditionSpec(Spec):
     """One condition: the prompt as it is, or with one segment changed.
 
     `before: question` adds a segment before the question, `replace: system` puts it in place of the
     system prompt, `remove: system` leaves the system prompt out.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=NAME)
     """What data files and the template call it: small letters, digits, hyphens, underscores."""
@@ -255,11 +253,9 @@ class ConditionSpec(BaseModel):
         return self
 
 
-class AnswersSpec(BaseModel):
+class AnswersSpec(Spec):
     """Whether fillers help the answer: generated questions, under every condition that adds a
     segment before the question, for several lengths of it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     questions: int = Field(300, ge=20, le=1200)
     """How many, see `report.inputs.questions`."""
@@ -276,11 +272,9 @@ class AnswersSpec(BaseModel):
         return lengths
 
 
-class PromptSpec(BaseModel):
+class PromptSpec(Spec):
     """A sentence that breaks off, and the next token that is asked about:
     `{text: "The capital of France is", target: " Paris", other: " Rome"}`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str = Field(min_length=1)
     """What the model reads."""
@@ -290,10 +284,8 @@ class PromptSpec(BaseModel):
     """Another way to go on, whose logit is subtracted; default: the mean over the vocabulary."""
 
 
-class GeneratedSpec(BaseModel):
+class GeneratedSpec(Spec):
     """Generated sentences, see `report.inputs.generated`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     set: str = Field(min_length=1)
     """Which: givers."""
@@ -345,10 +337,8 @@ def _listed(names):
     return " and ".join(f"`{name}`" for name in names)
 
 
-class ClusterSpec(BaseModel):
+class ClusterSpec(Spec):
     """How the work is divided on a cluster, and what each worker gets. It changes no number."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     num_cpus: float = Field(1, gt=0)
     """Processors of a worker, and the threads that it computes with."""

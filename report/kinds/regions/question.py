@@ -2,17 +2,16 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from report.inputs.needles import Needle, NeedlesSpec
+from report.inputs.specs import Spec
 from report.kinds.question import Question
 
 
-class RegionsSpec(BaseModel):
+class RegionsSpec(Spec):
     """How a text is cut: `sentences`, or `{pattern: 'Step [0-9]+'}`, or
     `{by: sentences, answer: 2}`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     by: Literal["words", "sentences", "lines", "paragraphs", "roles", "cells"] | None = None
     """What a region is: a word or a sign; a sentence; a line; what lies between blank lines; what
@@ -20,7 +19,7 @@ class RegionsSpec(BaseModel):
     pattern: str | None = Field(None, min_length=1, max_length=200)
     """A regular expression of Python's package `regex`, in place of `by`. A match is a region, and
     so is what lies between two; a match of no characters only cuts."""
-    marks: list[Annotated[str, Field(min_length=1, max_length=1000)]] = []
+    marks: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field([])
     """Parts of the text, as they stand there, in place of `by`. One is a region, wherever it
     stands, and so is what lies between two."""
     answer: int = Field(1, ge=1)
@@ -47,7 +46,7 @@ def _spelt_out(value):
     return {"by": value} if isinstance(value, str) else value
 
 
-class Keys(BaseModel):
+class Keys(Spec):
     """What an article about regions may say."""
 
     regions: Annotated[RegionsSpec | None, BeforeValidator(_spelt_out)] = None
