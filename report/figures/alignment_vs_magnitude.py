@@ -6,7 +6,7 @@ import numpy as np
 from report.figures.parts import score_terms, theme, token_names, updates
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData
-from report.text import number, percent, signed
+from report.text import number, percent
 
 TENDENCY = 0.3
 """From this correlation on, the magnitude of an update says something about its orientation."""
@@ -74,22 +74,6 @@ def _cloud(data, points):
             aria=False,
         )
         .encode(**_axes(), **theme.kind_scales(legend), tooltip=tooltip)
-    )
-
-
-def alt(data: PassageData, **state: int) -> str:
-    layer = state["layer"]
-    columns = updates.points(data, state)
-    seen = columns["token"] > 0
-    _, value = tendency(columns)
-    told = (
-        ""
-        if value is None
-        else f"; the correlation of orientation and magnitude is {signed(value)}"
-    )
-    return (
-        f"Scatter plot of layer {layer}: {seen.sum()} updates, one a token and head. "
-        f"{percent(np.mean(columns['alignment'][seen] < 0))} point against the hidden state{told}."
     )
 
 

@@ -225,23 +225,6 @@ def _placed(shifted):
     return {f"share_{name}": value / total for name, value in shifted.items()}
 
 
-def alt(data: PassageData, **state: int) -> str:
-    layer, head, sort_idx = state.values()
-    axes = _axes(data)
-    drawn = rows(data, **state)["points"]
-    kind = "Scatter" if len(axes) == 2 else "Ternary"
-    start = f"{kind} plot of layer {layer}, head {head}, target number {sort_idx} by size: "
-    if not drawn:
-        return start + "no target has a place in it."
-    if len(axes) == 2:
-        means = {term: np.mean([p[f"height_{term}"] for p in drawn]) for term in axes}
-        parts = " and ".join(f"the {axes[term]} term {mean:.1f}" for term, mean in means.items())
-        return f"{start}{len(drawn)} points; on average {parts} above its minimum."
-    means = {term: np.mean([p[f"share_{term}"] for p in drawn]) for term in axes}
-    parts = ", ".join(f"{axes[term]} {percent(mean)}" for term, mean in means.items())
-    return f"{start}{len(drawn)} points; on average the score is {parts}."
-
-
 def seen(data: PassageData, **state: int) -> str:
     """The term that speaks most for the targets drawn, and the share of them that it leads."""
     layer, head, sort_idx = state.values()

@@ -140,35 +140,6 @@ def targets(attention: DecodedAttention, tokens: list[Token], lines: list[str]) 
     ]
 
 
-def alt(data: PassageData, **state: int) -> str:
-    layer, head = state.values()
-    attention, lines = data.attention(layer, head), _lines(data)
-    if by_distance(data):
-        return _alt_by_distance(attention, lines, f"layer {layer}, head {head}")
-    columns = profiles.by_target(attention, list(lines))
-    places = np.arange(data.length)
-    slopes = {term: np.polyfit(places, values, 1)[0] * 100 for term, values in columns.items()}
-    changes = " and ".join(f"the {lines[t]} term changes by {s:+.2f}" for t, s in slopes.items())
-    first, *_ = lines
-    named = score_terms.listed(list(lines.values()))
-    return (
-        f"{_sentence(named)} terms of layer {layer}, head {head} by target token, means "
-        f"removed. Over 100 tokens {changes} on average; the {first} term of single targets "
-        f"spreads over {np.ptp(columns[first]):.2f}."
-    )
-
-
-def _alt_by_distance(attention, lines, where):
-    columns = profiles.by_distance(attention, list(lines))
-    named = score_terms.listed(list(lines.values()))
-    said = [
-        f"the {name} term is largest for {_targets(columns['distance'][columns[term].argmax()])} "
-        f"and spreads over {np.ptp(columns[term]):.2f}"
-        for term, name in lines.items()
-    ]
-    return f"{_sentence(named)} terms of {where} by distance, means removed: {'; '.join(said)}."
-
-
 def seen(data: PassageData, **state: int) -> str:
     """Which way each line goes, or by distance where it is highest."""
     layer, head = state.values()

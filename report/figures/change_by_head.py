@@ -179,11 +179,3 @@ def seen(data: DifferenceData, **state: str) -> str:
         f"errors in {count(int(clear.sum()), 'head')} of {size.size}, and in "
         f"{int(beyond.sum())} of these by more than two halves of the texts are apart."
     )
-
-
-def alt(data: DifferenceData, **state: str) -> str:
-    words = data.words[state[PARAM]]
-    return (
-        f"{data.layers * data.heads} points, a head each: {words.axis} in {data.reference} to the "
-        f"right, its change in {data.label} upwards. {seen(data, **state)}"
-    )

@@ -1,7 +1,6 @@
 """What heads give to a class of tokens of a table, head by head and layer by layer."""
 
 import altair
-import numpy as np
 
 from report.figures.parts import choices, marking, rank_lines, target_classes, theme
 from report.figures.parts.choices import Control, Switch
@@ -9,7 +8,7 @@ from report.figures.parts.figure import Rows
 from report.figures.parts.heads import largest
 from report.figures.parts.layers import layered
 from report.kinds.table.data import TableData
-from report.text import number, percent
+from report.text import percent
 
 
 def title(data: TableData) -> str:
@@ -105,22 +104,6 @@ def _even(data, shown, x):
 def rows(data: TableData, **state: str) -> dict[str, Rows]:
     """The table "heads" of all classes and renderings, whatever the state."""
     return {"heads": theme.records(data.class_shares)}
-
-
-def alt(data: TableData, **state: str) -> str:
-    """The head and the layer with the largest value, and uniform attention."""
-    values = data.shares(state["target"], state["rendering"])
-    layer, head = np.unravel_index(values.argmax(), values.shape)
-    even = data.even(state["target"], state["rendering"]).mean()
-    times = f", {number(values.mean() / even)} times that" if even else ""
-    return (
-        f"Probability given to {target_classes.named(state['target'])}, by layer, with the "
-        f"{data.heads} heads of each layer sorted; the table is written as "
-        f"{target_classes.renderings(data)[state['rendering']]}. The largest value is "
-        f"{percent(values[layer, head], 1)}, head {head} of layer {layer}. Uniform attention "
-        f"would give {percent(even, 1)}; the mean of all heads is {percent(values.mean(), 1)}"
-        f"{times}."
-    )
 
 
 def seen(data: TableData, **state: str) -> str:

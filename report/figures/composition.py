@@ -147,11 +147,3 @@ def seen(data: AtlasData, **state: int | str) -> str:
         f"For its {BY[state['by']]}, {reader} reads {top.label} most ({number(top.value)})"
         f"{second}; chance gives {number(data.composition.baseline)}."
     )
-
-
-def alt(data: AtlasData, **state: int | str) -> str:
-    return (
-        f"{state['layer'] * data.heads} points, a head in a lower layer each: its layer to the "
-        f"right, how much {head_label(state['layer'], state['head'])} reads of it for its "
-        f"{BY[state['by']]} upwards. {seen(data, **state)}"
-    )

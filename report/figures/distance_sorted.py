@@ -112,10 +112,6 @@ def seen(data: DifferenceData | DifferenceModels, **state: str) -> str:
     return f"Half of all heads moved by {', '.join(halves)}. Farthest moved {'; '.join(most)}."
 
 
-def alt(data: DifferenceData | DifferenceModels, **state: str) -> str:
-    return f"A falling line for each of {count(len(data.models), 'model')}. {seen(data)}"
-
-
 def _values(model):
     return model.of_heads(DISTANCE.name, DISTANCE.name, "corpus")
 

@@ -10,7 +10,7 @@ from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
 from report.kinds.atlas.data import AtlasData
-from report.text import count, percent
+from report.text import percent
 
 ASPECT, PHONE_ASPECT = 3.2, 2.0
 
@@ -142,13 +142,4 @@ def seen(data: AtlasData, **state: int | str) -> str:
     return (
         f"In text {example.text}, {named} gives its top target, apart from the first token, "
         f"{percent(example.score)} on average. In half of the texts, {percent(middle)} or less."
-    )
-
-
-def alt(data: AtlasData, **state: int | str) -> str:
-    number = count(len(data.portraits["sample"]["text"]), "text")
-    chosen = controls(data)[-1].options[state["example"]]
-    return (
-        f"{number} by how strong the head is in them, the weakest first. Below stands the text of "
-        f"the choice “{chosen}”. {seen(data, **state)}"
     )

@@ -1,4 +1,4 @@
-"""All heads of one checkpoint at a time: a map of layers and heads, and a slider over the steps."""
+"""All heads of one checkpoint at a time: a map of layers and heads, step by step."""
 
 import altair
 import numpy as np
@@ -153,19 +153,4 @@ def seen(data: SweepData, **state: int | str) -> str:
     return (
         f"After {model.step:,} steps, {some if half else none}; L{layer}H{head} has the most, "
         f"{percent(values.max())}."
-    )
-
-
-def alt(data: SweepData, **state: int | str) -> str:
-    model, habit = data.training[state["at"]], state["habit"]
-    values = model.habit(habit)
-    layer, head = over_models.strongest(model, habit)
-    layers = np.flatnonzero((values >= 0.5).any(axis=1)).tolist()
-    where = (
-        f" Heads with half or more are in layers {', '.join(map(str, layers))}." if layers else ""
-    )
-    return (
-        f"Map of {model.layers} layers of {model.heads} heads after {model.step:,} training steps: "
-        f"{over_models.AXES[habit]}. The largest value is {percent(values.max())}, "
-        f"L{layer}H{head}; the median is {percent(float(np.median(values)))}.{where}"
     )

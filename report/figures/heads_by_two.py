@@ -133,11 +133,3 @@ def seen(data: AtlasData, **state: str) -> str:
         joint = number(float(np.corrcoef([ranks(values) for values in pairs])[0, 1]))
         said.append(f"Over {pairs.shape[1]} heads their rank correlation is {joint}.")
     return " ".join(said)
-
-
-def alt(data: AtlasData, **state: str) -> str:
-    across, up = (data.words[state[param]].axis for param in ("across", "up"))
-    return (
-        f"{data.layers * data.heads} points, a head each, over {data.sources[state['source']]}: "
-        f"{across} to the right, {up} upwards. {seen(data, **state)}"
-    )

@@ -86,11 +86,3 @@ def seen(data: AtlasData, **state: str) -> str:
         f"{said} The mean of a layer is highest in layer {high} ({words.as_text(means[high])}) and "
         f"lowest in layer {low} ({words.as_text(means[low])})."
     )
-
-
-def alt(data: AtlasData, **state: str) -> str:
-    return (
-        f"{data.layers * data.heads} cells, a head each, layers to the right and heads downwards, "
-        f"coloured by {data.words[state['measure']].axis}, over {data.sources[state['source']]}. "
-        f"{seen(data, **state)}"
-    )

@@ -169,23 +169,6 @@ def rows(data: PassageData, **state: int) -> dict[str, Rows]:
     return {name: updates.records(data, name, state) for name in ("points", "region")}
 
 
-def alt(data: PassageData, **state: int) -> str:
-    layer = state["layer"]
-    columns = updates.points(data, state)
-    first = columns["largest_target"][columns["token"] > 0] == 0
-    magnitude = columns["magnitude"][columns["token"] > 0]
-    start = (
-        f"Scatter plot of layer {layer}: update magnitude by token position. For "
-        f"{percent(np.mean(first))} of the points the top target is the first token"
-    )
-    if not first.any() or first.all():
-        return f"{start}; the median magnitude is {number(np.median(magnitude))}."
-    return (
-        f"{start}; their median magnitude is {number(np.median(magnitude[first]))}, that of the "
-        f"others {number(np.median(magnitude[~first]))}."
-    )
-
-
 def seen(data: PassageData, **state: int) -> str:
     """How often heads look at the first token here, and whether their updates are shorter then."""
     columns = updates.points(data, state)

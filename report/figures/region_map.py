@@ -95,8 +95,3 @@ def seen(data: RegionsData, **state: int) -> str:
         f"{percent(float(back[query, key]))}. The first of the {data.what} gets "
         f"{percent(first)} in the mean."
     )
-
-
-def alt(data: RegionsData, **state: int) -> str:
-    number = len(data.regions)
-    return f"Map of {number} by {number} {data.what}. {seen(data, **state)}"

@@ -35,10 +35,6 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
     )
 
 
-def alt(data: PassageData, **state: int) -> str:
-    return histogram.alt(data, "the cosine of update and hidden state", "alignment", state)
-
-
 def seen(data: PassageData, **state: int) -> str:
     """On which side of 0 most updates lie, and the heads that are farthest out."""
     heads, _ = histogram.medians(data, "alignment", state)

@@ -32,10 +32,6 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
     )
 
 
-def alt(data: PassageData, **state: int) -> str:
-    return histogram.alt(data, "the update magnitude", "magnitude", state)
-
-
 def seen(data: PassageData, **state: int) -> str:
     """How long half of the updates are at most, and the heads with the longest and the shortest."""
     heads, middle = histogram.medians(data, "magnitude", state)

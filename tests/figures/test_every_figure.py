@@ -2,10 +2,8 @@
 
 import json
 import re
-from types import SimpleNamespace
 
 import altair
-import numpy as np
 import pytest
 
 from report.errors import ReportError
@@ -149,19 +147,6 @@ def test_has_words(figure, study, kind):
     for text in said_by(figure, data):
         assert ("ALiBi" in text) <= (hand_made.KINDS[kind].like in ("falcon", "mpt"))
         assert ("only attend to itself" in text) <= data.causal
-
-
-def test_alt_text_names_no_correlation_of_what_does_not_vary():
-    columns = {"token": np.arange(4), "alignment": np.ones(4), "magnitude": np.arange(4.0)}
-    data = SimpleNamespace(layers=1, updates=lambda layer: {"points": columns})
-    text = figure_named("alignment_vs_magnitude").alt(data)
-    assert text.endswith("one a token and head. 0\u00a0% point against the hidden state.")
-    columns["alignment"] = np.array([0.0, 0.1, 0.2, 0.3])
-    assert (
-        figure_named("alignment_vs_magnitude")
-        .alt(data)
-        .endswith("orientation and magnitude is +1.0.")
-    )
 
 
 @every_figure

@@ -67,15 +67,6 @@ def test_the_tooltip_names_the_head_and_even_attention(table):
     assert titles["uniform attention"] == "even"
 
 
-def test_alt_text_names_the_largest_head_of_the_class_that_is_chosen(table):
-    values = table.shares("delimiter", "json")
-    layer, head = np.unravel_index(values.argmax(), values.shape)
-    text = figure_named("classes_by_layer").alt(table, target="delimiter", rendering="json")
-    assert f"{percent(values.max(), 1)}, head {head} of layer {layer}" in text
-    assert "given to delimiters" in text
-    assert "written as JSON" in text
-
-
 # --- The map -------------------------------------------------------------------------------------
 
 

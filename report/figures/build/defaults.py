@@ -470,5 +470,7 @@ def _value(value):
 
 def _alt(figure, data, state):
     values = {name: value for name, value in state.items() if name != "panel"}
-    state = choices.said(choices.at_state(figure.controls(data), values))
-    return f"{figure.title(data)}{f' ({state})' if state else ''}: {figure.shows}"
+    controls = choices.at_state(figure.controls(data), values)
+    title, state = choices.filled(figure.title(data), controls), choices.said(controls)
+    shown = f"{title}{f' ({state})' if state else ''}: {figure.shows}"
+    return f"{shown} {figure.seen(data, **values)}".strip()

@@ -96,7 +96,7 @@ class Figure:
     alt: Callable[..., str] | None = None
     """`alt(data, **state)`: what is drawn, for those who do not see it.
 
-    Default: title, state and what it shows.
+    Default: title, state, what it shows and what there is to see; a grid says what a chart has.
     """
 
     left_out: Callable[[Data], str] = _no_text

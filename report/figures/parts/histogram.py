@@ -13,7 +13,6 @@ import numpy as np
 from report.figures.parts import choices, grid, marking, theme, token_names, updates
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData
-from report.text import number
 
 HEIGHT = 0.92
 """Height of the highest bar, in rows."""
@@ -213,18 +212,6 @@ def _rug(points, measure):
     )
     return strokes.encode(
         x=altair.X(f"{measure}:Q"), y=altair.Y("top:Q"), y2=altair.Y2("base:Q"), tooltip=tooltip
-    )
-
-
-def alt(data: PassageData, what: str, measure: str, state: choices.State) -> str:
-    """Alt text: the median of the layer, and the heads with the smallest and largest median."""
-    layer = state["layer"]
-    heads, middle = medians(data, measure, state)
-    low, high = int(np.argmin(heads)), int(np.argmax(heads))
-    return (
-        f"Histogram of {what} in layer {layer}, a row for each of {data.heads} heads. "
-        f"The median over all heads and tokens is {number(middle)}; by head it "
-        f"goes from {number(heads[low])} (head {low}) to {number(heads[high])} (head {high})."
     )
 
 
