@@ -142,7 +142,7 @@ def received(rng, layers, heads, length, reach):
 def provenance(prompts, layers, model):
     """What a manifest has besides its files; model: dict of what its model is, "terms" too."""
     facts = hand_made.manifest(hand_made.KINDS["rotary"])
-    for entry in ("schema", "files", "date", "passage", "corpus", "fields"):
+    for entry in ("schema", "files", "date", "passage", "corpus"):
         facts.pop(entry, None)
     terms = model.pop("terms", ["content", "position"])
     facts["model"]["capabilities"]["terms"] = terms

@@ -144,7 +144,7 @@ def means_over_heads(columns):
 
 def manifest(key, name, prompts):
     made = hand_made.manifest(hand_made.KINDS["rotary"])
-    for entry in ("passage", "corpus", "fields"):
+    for entry in ("passage", "corpus"):
         del made[entry]
     made["model"] |= {
         "name": name,

@@ -274,7 +274,7 @@ def manifest(kind):
         "differences": {"logits": 1e-7},
         "limits": {"logits": 1e-4},
     }
-    nothing = {"determined_by": {}, "versions": {}, "fields": {}, "files": {}}
+    nothing = {"determined_by": {}, "versions": {}, "files": {}}
     return {
         "schema": "manifest/1",
         "kind": "passage",

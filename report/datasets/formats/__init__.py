@@ -3,8 +3,7 @@
 attention.py        the map of one head, a shard, and what figures see of it: sides.py are its
                     queries and the keys of a group, rotation.py turns them, ranking.py tells the
                     largest targets, rice.py writes integers, visible.py is what a token sees
-fitting.py          writes these: group.py is what was measured, rounding.py how exact it stays, and
-                    fields.py says so in words
+fitting.py          writes these: group.py is what was measured, rounding.py how exact it stays
 passage.py          the tokens of a passage
 updates.py          the updates of a layer
 head_statistics.py  how every head spreads its attention

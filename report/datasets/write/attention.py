@@ -13,7 +13,6 @@ import numpy as np
 
 from report.datasets.formats import fitting, sides
 from report.datasets.formats.attention import Softmax
-from report.datasets.formats.fields import Fields
 from report.datasets.formats.group import Group, Head, head_of_cells
 from report.datasets.formats.rotation import NONE, Rotation, found
 from report.datasets.formats.visible import Visible
@@ -144,8 +143,6 @@ class Written:
     """The shards of all heads, written elsewhere, in place of a measurement's factors."""
 
     files: dict[str, bytes]
-    fields: list[Fields]
-    """Of each layer."""
 
 
 def to_send(measurement: PassageMeasurement, most: int) -> Written:
@@ -156,8 +153,8 @@ def to_send(measurement: PassageMeasurement, most: int) -> Written:
     """
     with own_folder("attention") as path:
         folder = Folder(path)
-        fields = write_attention(folder, measurement, most=most)
-        return Written({name: (folder.path / name).read_bytes() for name in folder.files}, fields)
+        write_attention(folder, measurement, most=most)
+        return Written({name: (folder.path / name).read_bytes() for name in folder.files})
 
 
 def write_attention(
@@ -165,18 +162,17 @@ def write_attention(
     measurement: PassageMeasurement,
     progress: Callable[[int, int], object] | None = None,
     most: int | None = None,
-) -> list[Fields]:
+) -> None:
     """Write the shards of all heads, in as many processes as there are processors.
 
     progress: called with (done, total) after each layer
     most: processes; None: no limit
-    returns: the fields of each layer's shards, as the heads of a layer have the same
     raises: ReportError as `Folder.write`
     """
     if isinstance(measurement.factors, Written):
         for name, content in measurement.factors.files.items():
             files.write_bytes(name, content)
-        return measurement.factors.fields
+        return
     layers, heads, length = measurement.largest_targets.shape[:3]
     planned = [job for layer in range(layers) for job in _jobs(measurement, layer)]
     by_cells = any(job.key_head is None for job in planned)
@@ -184,17 +180,14 @@ def write_attention(
     enough = layers * heads * length**2 >= CELLS_OF_A_START
     number = min(processes.number(memory), most or len(planned)) if enough else 1
     jobs = (partial(_arguments, files.path, measurement, job) for job in planned)
-    of_layers, by_name = [], {}
+    by_name = {}
     with processes.calls(write_heads, jobs, min(number, len(planned))) as done:
-        for job, (facts, fields) in zip(planned, done, strict=True):
+        for job, facts in zip(planned, done, strict=True):
             by_name |= facts
-            if job.heads[-1] == heads - 1:
-                of_layers.append(fields)
-                if progress:
-                    progress(job.layer + 1, layers)
+            if progress and job.heads[-1] == heads - 1:
+                progress(job.layer + 1, layers)
     # the heads first, whose sizes tell what a reader fetches at a step
     files.files |= dict(sorted(by_name.items(), key=lambda item: item[0].startswith("keys/")))
-    return of_layers
 
 
 def attention_makers(
@@ -231,15 +224,14 @@ def name(layer: int, head: int) -> str:
     return f"attention/{layer}/{head}.json"
 
 
-def write_heads(folder: Path, heads: Group | Head) -> tuple[dict[str, dict], Fields]:
+def write_heads(folder: Path, heads: Group | Head) -> dict[str, dict]:
     """Write one head by its cells, or the heads of a group and their keys.
 
-    returns: "bytes" and "sha256" of each file, and the fields of a shard
+    returns: "bytes" and "sha256" of each file
     raises: ReportError as `fitting.encode` and `Folder.write`
     """
-    datasets = _datasets(heads)
-    facts = {name: write_dataset(folder / name, data) for name, data in datasets.items()}
-    return facts, Fields.of([*datasets.values()][-1])
+    datasets = _datasets(heads).items()
+    return {name: write_dataset(folder / name, data) for name, data in datasets}
 
 
 def _datasets(heads):

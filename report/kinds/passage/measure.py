@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from report import measures
-from report.datasets.formats import fields, head_statistics, updates
+from report.datasets.formats import head_statistics, updates
 from report.datasets.formats import passage as of_tokens
 from report.datasets.write.attention import attention_datasets, to_send, write_attention
 from report.datasets.write.folder import Folder, Step
@@ -349,15 +349,15 @@ def write(files: Folder, measured: Measured, progress: Step) -> dict:
     """Write every dataset of an article.
 
     progress: called after each layer
-    returns: the manifest's passage and fields
+    returns: the manifest's passage
     raises: ReportError if a number is not finite
     """
     for name, make in makers(measured):
         files.write(name, make())
     if measured.prediction is not None:
         predicted.write(files, measured.prediction, lambda *_: None)
-    shards = write_attention(files, measured.measurement, progress)
-    return described(measured) | {"fields": fields.described(shards)}
+    write_attention(files, measured.measurement, progress)
+    return described(measured)
 
 
 def layer_updates(measurement: PassageMeasurement, layer: int) -> dict:

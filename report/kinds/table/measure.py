@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from report.datasets.formats import class_shares, fields
+from report.datasets.formats import class_shares
 from report.datasets.formats import passage as of_tokens
 from report.datasets.formats import renderings as of_renderings
 from report.datasets.formats.passage import token_label
@@ -186,7 +186,7 @@ def write(files: Folder, measured: Measured, progress: Step) -> dict:
     """Write every dataset of an article about a table.
 
     progress: called after each layer
-    returns: the manifest's passage and fields
+    returns: the manifest's passage
     raises: ReportError if a number is not finite
     """
     first, measurement = measured.texts[0], measured.measurement
@@ -195,6 +195,5 @@ def write(files: Folder, measured: Measured, progress: Step) -> dict:
     names = [text.name for text in measured.texts]
     shares = dict(zip(names, measured.shares, strict=True))
     files.write("class_shares.json", class_shares.encode(shares))
-    shards = write_attention(files, measurement, progress)
-    read = {"name": measured.passage.name, "tokens": len(first.tokens)}
-    return {"passage": read, "fields": fields.described(shards)}
+    write_attention(files, measurement, progress)
+    return {"passage": {"name": measured.passage.name, "tokens": len(first.tokens)}}

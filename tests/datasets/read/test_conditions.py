@@ -16,7 +16,7 @@ from tests.figures import hand_made
 def provenance(name="tiny"):
     """What a manifest of a study of conditions has besides its files."""
     facts = hand_made.manifest(hand_made.KINDS["rotary"])
-    for entry in ("schema", "files", "date", "passage", "corpus", "fields"):
+    for entry in ("schema", "files", "date", "passage", "corpus"):
         facts.pop(entry, None)
     facts["model"] |= {
         "name": name,

@@ -73,8 +73,6 @@ def test_the_reader_tells_what_the_model_has(written):
     assert (attention.softcap is not None) == softcap
     assert (attention.sink is not None) == sink
     assert data.length == LENGTH
-    for name in data.terms:
-        assert f"terms.{name}" in data.manifest["fields"]
 
 
 def test_updates_are_as_measured(written):
