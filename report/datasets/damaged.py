@@ -1,8 +1,9 @@
 """What is said of a dataset that is not as it was written."""
 
-from collections.abc import Sized
+from collections.abc import Iterator, Sized
+from contextlib import contextmanager
 
-from report.errors import DamagedError, command
+from report.errors import DamagedError, ReportError, command
 
 
 def damaged(problem: str) -> DamagedError:
@@ -11,6 +12,24 @@ def damaged(problem: str) -> DamagedError:
     problem: a clause without its full stop, e.g. "term 'bias' has 11 values, not 12"
     """
     return DamagedError(f"{problem}; delete the dataset and run `{command('site')}`.")
+
+
+@contextmanager
+def fitting(where: object) -> Iterator[None]:
+    """Within the context, numbers of a dataset that do not fit together are a ReportError, whatever
+    a decoder raises over them: it need not look at each number twice.
+
+    where: the dataset, which every message names
+    """
+    try:
+        yield
+    except ReportError as error:
+        if str(where) in str(error):
+            raise
+        raise DamagedError(f"{where}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise damaged(f"{where}: its numbers do not fit together ({reason})") from error
 
 
 def require_number(what: str, values: Sized, expected: int) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from report.datasets.damaged import require_number
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
-from report.errors import ReportError
 
 if TYPE_CHECKING:
     from report.inputs.questions import Question
@@ -71,27 +71,12 @@ def decode(table: dict, about: dict) -> dict[str, np.ndarray]:
 
     about: the manifest's "answers"
     returns: name -> array [questions]
-    raises: ReportError if a column is missing or too many, or a number is impossible
+    raises: ReportError if a column is missing or too many, or there are other questions
     """
-    columns = columnar.decode(table).get("questions", {})
-    wanted = {"kind": None, "question": None, "answer": None}
+    wanted = {"kind", "question", "answer"}
     for cell in about["cells"]:
         measures = ("log_probability", "right", *(["share"] if cell["shares"] else []))
-        wanted |= {column(name, cell["name"], cell["tokens"]): name for name in measures}
-    if columns.keys() != wanted.keys():
-        odd = sorted(columns.keys() ^ wanted.keys())
-        raise ReportError(f"has other columns than its manifest says: {odd[0]!r}")
-    for name, values in columns.items():
-        if len(values) != about["questions"]:
-            raise ReportError(f"{name!r} has {len(values)} values, not {about['questions']}")
-    for name, measure in wanted.items():
-        if measure is None:
-            continue
-        values = np.asarray(columns[name], float)
-        low, high = (-np.inf, 0) if measure == "log_probability" else (0, 1)
-        possible = (values >= low) & (values <= high)
-        if measure == "right":
-            possible = np.isin(values, (0, 1))
-        if not possible.all():
-            raise ReportError(f"{name!r} has a value that is none: {values[~possible][0]}")
+        wanted |= {column(name, cell["name"], cell["tokens"]) for name in measures}
+    columns = columnar.decode_known(table, {"questions": wanted}, {})["questions"]
+    require_number("table 'questions'", columns["kind"], about["questions"])
     return columns

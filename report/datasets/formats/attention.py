@@ -40,12 +40,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from report.datasets.damaged import damaged, require_number
+from report.datasets.damaged import damaged, fitting, require_number
 from report.datasets.formats import ranking, rice, rounding, sides
 from report.datasets.formats.ranking import RANKS
 from report.datasets.formats.sides import Keys, Side
 from report.datasets.formats.visible import Visible
-from report.errors import ReportError
 
 if TYPE_CHECKING:
     from report.measurements.visible import Visible as Ranges
@@ -301,13 +300,8 @@ def decode(shard: dict) -> DecodedAttention:
     raises: ReportError if there are too few or too many values of anything, if a value is larger
         than any that is written, a target is no token, or the keys are those of other heads
     """
-    where = f"layer {shard['layer']} head {shard['head']}"
-    try:
+    with fitting(f"layer {shard['layer']} head {shard['head']}"):
         return _decoded(shard)
-    except (ReportError, ValueError) as error:
-        if isinstance(error, ReportError):
-            raise ReportError(f"{where}: {error}") from error
-        raise damaged(f"{where}: a text is not of packed integers") from error
 
 
 def _decoded(shard):
@@ -370,35 +364,15 @@ def _near(shard, per, ranges):
     if "queries" not in shard:
         names = [name for name in per if per[name] == "cell"]
         return Cells({name: _cells(name, shard["terms"][name], ranges) for name in names})
-    if not isinstance(shard["keys"], dict):
-        raise damaged(f"its keys, {shard['keys']}, are not there")
-    of_keys = sides.decode(shard["keys"])
-    if (of_keys.layer, of_keys.length) != (shard["layer"], length):
-        raise damaged(
-            f"its keys are of layer {of_keys.layer} and {of_keys.length} tokens, not {length}"
-        )
-    queries = Side.from_json(shard["queries"], length, "queries")
-    if len(queries.integers) != len(of_keys.side.integers):
-        raise damaged("queries and keys have different numbers of components")
-    if (queries.place is None) != (of_keys.side.place is None) or (
-        (queries.place is None) != ("position_position" not in per)
-    ):
-        raise damaged("of queries, keys and terms, not all tell positions apart")
-    return Products(queries, of_keys)
+    return Products(Side.from_json(shard["queries"], length), sides.decode(shard["keys"]))
 
 
 def _cells(name, term, ranges):
     """What integers say nearly of a term, float64 [query, key], 0 where nothing is visible."""
-    near, mask = term.get("near"), ranges.mask()
-    if near is None:
-        raise damaged(f"term {name!r} has neither cells nor queries and keys")
-    require_number(f"term {name!r}", near["middles"], len(mask))
+    near, mask = term["near"], ranges.mask()
     values = np.zeros(mask.shape, np.int64)
-    try:
-        values[mask] = rice.read(near["integers"], 1, ranges.count)[0]
-    except ValueError as error:
-        raise damaged(f"the cells of term {name!r} are not {ranges.count}") from error
-    values += np.asarray(near["middles"], np.int64)[:, None]
+    values[mask] = rice.read(near["integers"], 1, ranges.count)[0]
+    values += np.asarray(near["middles"], np.int64).reshape(len(mask), 1)
     return np.where(mask, values * float(near["step"]), 0.0)
 
 
@@ -416,13 +390,10 @@ def _missing(name, shard, ranges, mask, targets):
     term = shard["terms"][name]
     cells, of_rows = np.zeros(mask.shape), 0
     rows, ranks = np.nonzero(targets >= 0)
-    try:
-        cells[mask] = rice.read_few(term["cells"], ranges.count)
-        listed = term["tens"] * rice.read(term["top"], 1, len(rows))[0]
-        listed += rice.read_few(term["top_cells"], len(rows))
-        if "rows" in term:
-            of_rows = rice.read(term["rows"], 1, len(mask))[0][:, None]
-    except ValueError as error:
-        raise damaged(f"what is missing to term {name!r} is not that of these tokens") from error
+    cells[mask] = rice.read_few(term["cells"], ranges.count)
+    listed = term["tens"] * rice.read(term["top"], 1, len(rows))[0]
+    listed += rice.read_few(term["top_cells"], len(rows))
+    if "rows" in term:
+        of_rows = rice.read(term["rows"], 1, len(mask))[0][:, None]
     np.add.at(cells, (rows, targets[rows, ranks]), listed)
     return (cells + of_rows) * float(term["step"])

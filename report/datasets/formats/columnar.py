@@ -1,6 +1,6 @@
 """Tables of columns with description and unit (schema table/1)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,8 +38,8 @@ def encode(tables: dict[str, dict[str, Column]], **fields: int) -> dict:
 def decode(dataset: dict) -> dict[str, dict[str, np.ndarray]]:
     """Table name -> column name -> array [rows] of float, int or str; the inverse of `encode`.
 
-    raises: ReportError if a column does not have the table's rows, mixes texts and numbers, or has
-        numbers too large for a float
+    raises: ReportError if a column does not have the table's rows, or mixes texts and numbers;
+        ArithmeticError if it has numbers too large for a float
     """
     return {
         name: {
@@ -48,6 +48,30 @@ def decode(dataset: dict) -> dict[str, dict[str, np.ndarray]]:
         }
         for name, table in dataset["tables"].items()
     }
+
+
+def decode_known(
+    dataset: dict,
+    wanted: Mapping[str, Set[str]],
+    counted: Mapping[str, Mapping[str, int]],
+) -> dict[str, dict[str, np.ndarray]]:
+    """As `decode`, of tables that are known.
+
+    wanted: table name -> names of its columns
+    counted: table name -> column -> how many it counts from 0; there is a row for each combination,
+        and the last of these columns counts fastest
+    raises: ReportError as `decode`, or if a table has other columns or rows
+    """
+    tables = decode(dataset)
+    for name, columns in wanted.items():
+        if odd := sorted(columns ^ tables.get(name, {}).keys()):
+            raise damaged(f"table {name!r} has other columns than it should: {odd[0]!r}")
+    for name, numbers in counted.items():
+        expected = np.indices(tuple(numbers.values())).reshape(len(numbers), -1)
+        if not np.array_equal([tables[name][column] for column in numbers], expected):
+            every = ", ".join(f"{number} of {column}" for column, number in numbers.items())
+            raise damaged(f"table {name!r} has not a row for each: {every}")
+    return tables
 
 
 def _encode_table(columns):
@@ -87,10 +111,5 @@ def _decode_column(table, name, content, rows):
         raise damaged(f"{where} has texts among its numbers")
     if "step" not in content:
         return np.asarray(values)
-    if str in kinds:
-        raise damaged(f"{where} has a step and no numbers")
-    with np.errstate(over="ignore"):
-        decoded = from_steps(values, content["step"])
-    if np.isinf(decoded).any():
-        raise damaged(f"{where} has numbers that are too large")
-    return decoded
+    with np.errstate(over="raise"):
+        return from_steps(values, content["step"])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
 from report.datasets.formats.passage import token_label, visible
@@ -137,11 +136,11 @@ def decode_received(dataset: dict) -> dict[str, dict[str, tuple[np.ndarray, np.n
 
     returns: mean and standard error over prompts, each float [positions]; an error is NaN where a
         single prompt has the position
-    raises: ReportError if there are not equally many of both, or a number is too large
+    raises: ArithmeticError if a number is too large
     """
     return {
         name: {
-            reduction: _decode_spread(dataset, name, reduction, values)
+            reduction: _decode_spread(dataset["step"], values)
             for reduction, values in reductions.items()
         }
         for name, reductions in dataset["conditions"].items()
@@ -193,15 +192,10 @@ def _in_line(part, label):
     return visible(part["of"]) if part["number"] == 1 else ""
 
 
-def _decode_spread(dataset, name, reduction, values):
-    mean, error = values["mean"], values["standard_error"]
-    where = f"layer {dataset['layer']} head {dataset['head']}, condition {name!r}: {reduction}"
-    if len(mean) != len(error):
-        raise damaged(f"{where} has {len(mean)} means and {len(error)} errors")
-    pair = columnar.from_steps(mean, dataset["step"]), columnar.from_steps(error, dataset["step"])
-    if any(np.isinf(numbers).any() for numbers in pair):
-        raise damaged(f"{where} has numbers that are too large")
-    return pair
+def _decode_spread(step, values):
+    with np.errstate(over="raise"):
+        mean, error = (columnar.from_steps(values[of], step) for of in ("mean", "standard_error"))
+        return mean, error
 
 
 def _columns(changed, spreads, heads):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from report.datasets.damaged import require_number
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
-from report.errors import ReportError
 
 if TYPE_CHECKING:
     from report.inputs.generated import Generated
@@ -97,13 +97,12 @@ def _sentences(sentences, measured):
     }
 
 
-def decode(table: Mapping[str, Any], about: Mapping[str, Any], heads: int, layers: int) -> dict:
+def decode(table: Mapping[str, Any], about: Mapping[str, Any], layers: int, heads: int) -> dict:
     """Table name -> column -> array, checked.
 
-    about: the manifest's "generated"; heads: of all layers
-    raises: ReportError if a column is missing, or a number is impossible
+    about: the manifest's "generated"; heads: of a layer
+    raises: ReportError if a table has other rows or columns
     """
-    tables = columnar.decode(table)
     measures = ["direct", *about["ablated"]]
     wanted = {
         "heads": {"layer", "head", *measures, *(f"{name}_error" for name in measures)},
@@ -113,15 +112,7 @@ def decode(table: Mapping[str, Any], about: Mapping[str, Any], heads: int, layer
         },
         "sentences": {"text", "target", "other", "form", "giver_first", "logit", "first"},
     }
-    rows = {"heads": heads, "layers": layers, "sentences": about["sentences"]}
-    for name, columns in wanted.items():
-        odd = sorted(columns ^ tables.get(name, {}).keys())
-        if odd:
-            raise ReportError(f"table {name!r} has other columns than it should: {odd[0]!r}")
-        number = len(next(iter(tables[name].values())))
-        if number != rows[name]:
-            raise ReportError(f"table {name!r} has {number} rows, not {rows[name]}")
-        for column, values in tables[name].items():
-            if column.endswith("_error") and (np.asarray(values, float) < 0).any():
-                raise ReportError(f"{column!r} has a standard error below 0")
+    counted = {"heads": {"layer": layers, "head": heads}, "layers": {"layer": layers}}
+    tables = columnar.decode_known(table, wanted, counted)
+    require_number("table 'sentences'", tables["sentences"]["text"], about["sentences"])
     return tables

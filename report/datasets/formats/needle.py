@@ -10,7 +10,6 @@ import numpy as np
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
 from report.datasets.formats.regions import CHOSEN, RANDOM, STEP
-from report.errors import ReportError
 
 if TYPE_CHECKING:
     from report.measurements.needle import Needles
@@ -108,13 +107,8 @@ def decode(dataset: dict, shape: tuple[int, int, int, int]) -> dict[str, dict[st
     shape: layers, heads, lengths, depths
     raises: ReportError if a table or a column is missing, or is not of all heads
     """
-    tables = columnar.decode(dataset)
-    for name, columns in TABLES.items():
-        if odd := sorted(columns ^ tables.get(name, {}).keys()):
-            raise ReportError(f"table {name!r} has other columns than it should: {odd[0]!r}")
-    for name, size in (("heads", shape[:3]), ("depths", shape)):
-        expected = np.indices(size).reshape(len(size), -1)
-        at = np.array([tables[name][place] for place in list(PLACES)[: len(size)]])
-        if at.shape != expected.shape or (at != expected).any():
-            raise ReportError(f"table {name!r} is not of all heads, lengths and depths")
-    return tables
+    counted = {
+        name: dict(zip(PLACES, size, strict=False))
+        for name, size in (("heads", shape[:3]), ("depths", shape))
+    }
+    return columnar.decode_known(dataset, TABLES, counted)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from report.datasets.damaged import damaged, require_number
+from report.datasets.damaged import damaged
 from report.datasets.formats.columnar import from_steps, steps
 from report.datasets.formats.passage import encoded_token, token_label
 
@@ -80,26 +80,25 @@ def encode(
 def decode(dataset: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Name of `PARTS`, and "drops.zero" and the like -> float array of its shape.
 
-    raises: ReportError if there are more or fewer numbers than that
+    raises: ReportError or ValueError if there are more or fewer numbers than that
     """
     sizes = {name: dataset[name] for name in ("layers", "heads")}
     sizes["rows"] = len(dataset["rows"]["token"])
     step, found = dataset["step"], {}
     for name, axes in PARTS.items():
         shape = tuple(sizes[axis] for axis in axes)
-        found[name] = array(name, dataset["effects"][name], shape, step)
+        found[name] = array(dataset["effects"][name], shape, step)
     for kind, drop in dataset["drops"].items():
         shape = () if kind == "before" else (sizes["layers"], sizes["heads"])
         drop = [drop] if kind == "before" else drop
-        found[f"drops.{kind}"] = array(f"drops.{kind}", drop, shape, step)
+        found[f"drops.{kind}"] = array(drop, shape, step)
     if len(dataset["rows"]["against"]) != sizes["rows"]:
         raise damaged(f"{len(dataset['rows']['against'])} rows ask against something")
     return found
 
 
-def array(name: str, values: Sequence[int], shape: tuple[int, ...], step: float) -> np.ndarray:
-    """Whole numbers of a step as an array of a shape; ReportError if they are too few or many."""
-    require_number(repr(name), values, int(np.prod(shape)))
+def array(values: Sequence[int], shape: tuple[int, ...], step: float) -> np.ndarray:
+    """Whole numbers of a step as an array of a shape; ValueError if they are too few or many."""
     return from_steps(values, step).reshape(shape)
 
 

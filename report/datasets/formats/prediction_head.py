@@ -66,33 +66,33 @@ def encode(measured: Any, layer: int, head: int, words: Mapping[int, dict]) -> d
 def decode(dataset: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """ "effect" and "probability", float [rows, tokens], 0 where a row does not look.
 
-    raises: ReportError if there are more or fewer numbers than that
+    raises: ValueError if there are more or fewer numbers than that
     """
     seen = np.tri(dataset["rows"], dataset["tokens"], dtype=bool)
     found = {}
     for name, step in (("effect", dataset["step"]), ("probability", dataset["share_step"])):
         found[name] = np.zeros(seen.shape)
-        found[name][seen] = array(name, dataset[name], (int(seen.sum()),), step)
+        found[name][seen] = array(dataset[name], (int(seen.sum()),), step)
     return found
 
 
 def decode_writes(told: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Of "writes" of a dataset: "promoted", "promoted_by", "suppressed", "suppressed_by", each
-    [sources, best]; ReportError if there are more or fewer numbers than that."""
+    [sources, best]; ValueError if there are more or fewer numbers than that."""
     shape, found = (told["sources"], told["best"]), {}
     for name in WRITTEN:
-        found[name] = array(name, told[name], shape, 1).astype(int)
-        found[f"{name}_by"] = array(f"{name}_by", told[f"{name}_by"], shape, told["step"])
+        found[name] = array(told[name], shape, 1).astype(int)
+        found[f"{name}_by"] = array(told[f"{name}_by"], shape, told["step"])
     return found
 
 
 def decode_origins(told: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Of "origins" of a dataset: "score" and "position" [targets]; "by_query" and "by_key"
-    [parts, targets]; ReportError if there are more or fewer numbers than that."""
+    [parts, targets]; ValueError if there are more or fewer numbers than that."""
     parts, targets, step = len(told["parts"]["kind"]), told["targets"], told["step"]
     shapes = dict.fromkeys(("score", "position"), (targets,))
     shapes |= dict.fromkeys(("by_query", "by_key"), (parts, targets))
-    return {name: array(name, told[name], shape, step) for name, shape in shapes.items()}
+    return {name: array(told[name], shape, step) for name, shape in shapes.items()}
 
 
 def _writes(writes, words):

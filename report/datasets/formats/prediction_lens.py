@@ -54,17 +54,17 @@ def decode(dataset: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
     returns: "tokens" int and "log_probability" float [states, rows, best]; "target.rank" and
         "target.log_probability" [states, rows]; perhaps "other.…" [states], of the last row
-    raises: ReportError if there are more or fewer numbers than that
+    raises: ValueError if there are more or fewer numbers than that
     """
     states, rows, best = (dataset[name] for name in ("states", "rows", "best"))
     shape, step = (states, rows, best), dataset["step"]
     found = {
-        "tokens": array("tokens", dataset["tokens"], shape, 1).astype(int),
-        "log_probability": array("log_probability", dataset["log_probability"], shape, step),
+        "tokens": array(dataset["tokens"], shape, 1).astype(int),
+        "log_probability": array(dataset["log_probability"], shape, step),
     }
     for name, size in (("target", (states, rows)), ("other", (states,))):
         if name in dataset:
             logs, ranks = dataset[name]["log_probability"], dataset[name]["rank"]
-            found[f"{name}.log_probability"] = array(f"{name}.log_probability", logs, size, step)
-            found[f"{name}.rank"] = array(f"{name}.rank", ranks, size, 1).astype(int)
+            found[f"{name}.log_probability"] = array(logs, size, step)
+            found[f"{name}.rank"] = array(ranks, size, 1).astype(int)
     return found

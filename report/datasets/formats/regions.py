@@ -9,7 +9,6 @@ import numpy as np
 
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
-from report.errors import ReportError
 
 if TYPE_CHECKING:
     from report.measurements.regions import Received
@@ -154,21 +153,13 @@ def decode(dataset: dict, layers: int, heads: int) -> dict[str, dict[str, np.nda
 
     raises: ReportError if a table or a column is missing, or is not of all heads
     """
-    tables = columnar.decode(dataset)
     wanted = {
         "regions": {"first", "tokens", "text"},
         "heads": {"layer", "head", "receiver", *UNEVEN, *SHARES, *EVEN},
         "received": {"layer", "head", "region", *RECEIVED},
         "ablated": {"by", "heads", "rise"},
     }
-    for name, columns in wanted.items():
-        if odd := sorted(columns ^ tables.get(name, {}).keys()):
-            raise ReportError(f"table {name!r} has other columns than it should: {odd[0]!r}")
-    number = len(tables["regions"]["first"])
-    for name, shape in (("heads", (layers, heads)), ("received", (layers, heads, number))):
-        expected = np.indices(shape).reshape(len(shape), -1)
-        places = ("layer", "head", "region")[: len(shape)]
-        at = np.array([tables[name][place] for place in places])
-        if at.shape != expected.shape or (at != expected).any():
-            raise ReportError(f"table {name!r} is not of {layers} layers of {heads} heads")
-    return tables
+    of_heads = {"layer": layers, "head": heads}
+    regions = dataset["tables"]["regions"]["rows"]
+    counted = {"heads": of_heads, "received": of_heads | {"region": regions}}
+    return columnar.decode_known(dataset, wanted, counted)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.damaged import damaged
 from report.datasets.formats import rice
 from report.datasets.formats.rotation import turns
 
@@ -58,20 +57,18 @@ class Side:
         }
 
     @classmethod
-    def from_json(cls, content: dict, length: int, what: str) -> "Side":
+    def from_json(cls, content: dict, length: int) -> "Side":
         """The inverse of `as_json`.
 
-        length: number of tokens; what: "queries" or "keys", for messages
-        raises: ReportError if there are more or fewer integers than that takes
+        length: number of tokens
+        raises: ValueError if there are more or fewer integers than that takes
         """
         number, bias, place = (content.get(name) for name in ("components", "bias", "place"))
-        if bias is not None and len(bias) != number:
-            raise damaged(f"the {what} have {number} components, their bias {len(bias)}")
         return cls(
             float(content["step"]),
-            _read(content, number, length, what),
-            None if bias is None else np.asarray(bias, float),
-            None if place is None else _read(place, number, length, what),
+            _read(content, number, length),
+            None if bias is None else np.asarray(bias, float).reshape(number),
+            None if place is None else _read(place, number, length),
         )
 
 
@@ -85,15 +82,10 @@ def _written(integers):
     }
 
 
-def _read(content, number, length, what):
+def _read(content, number, length):
     """int64 [component, token], the inverse of `_written`."""
-    middles = np.asarray(content["middles"], np.int64)
-    if len(middles) != number:
-        raise damaged(f"the {what} have {number} components and {len(middles)} middles")
-    try:
-        return rice.read(content["integers"], number, length) + middles[:, None]
-    except ValueError as error:
-        raise damaged(f"the {what} are not those of {length} tokens") from error
+    middles = np.asarray(content["middles"], np.int64).reshape(number, 1)
+    return rice.read(content["integers"], number, length) + middles
 
 
 def rotated(side: np.ndarray, turns: np.ndarray) -> np.ndarray:
@@ -156,12 +148,8 @@ def encode(keys: Keys) -> dict:
 def decode(data: dict) -> Keys:
     """The keys of a keys/1 dataset; the inverse of `encode`.
 
-    raises: ReportError if there are too few or too many values of anything
+    raises: ValueError if there are too few or too many values of anything
     """
     length, frequencies = data["tokens"], np.asarray(data["frequencies"], float)
-    side = Side.from_json(data, length, "keys")
-    if 2 * len(frequencies) > len(side.integers):
-        raise damaged(
-            f"{len(frequencies)} frequencies turn pairs of {len(side.integers)} components"
-        )
+    side = Side.from_json(data, length)
     return Keys(data["layer"], data["key_head"], length, frequencies, side)

@@ -58,8 +58,8 @@ def decoded_received(
         reductions, number = decoded[condition["name"]], len(condition["counts"])
         if list(reductions) != texts["reductions"]:
             raise ReportError(f"{where}, {condition['name']!r}: has {', '.join(reductions)}")
-        for name, (mean, _) in reductions.items():
-            if len(mean) != number:
+        for name, both in reductions.items():
+            if any(len(values) != number for values in both):
                 what = f"{where}, {condition['name']!r}, {name}"
-                raise ReportError(f"{what}: {len(mean)} values, not {number}")
+                raise ReportError(f"{what}: not {number} values, and as many errors")
     return decoded

@@ -50,7 +50,7 @@ class MeasuredHeads(ModelData):
     @with_memory(lambda _: math.inf)
     def _measured(self, measure):
         name = head_statistics.FILE.format(measure)
-        heads = columnar.decode(self._read(name)).get("heads", {})
+        heads = self._decode(name, columnar.decode).get("heads", {})
         wanted = {"source", "layer", "head", measure, f"rank_{measure}"}
         if missing := sorted(wanted - heads.keys()):
             raise damaged(f"{self.path / name}: has no column {missing[0]!r}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from report.datasets import store
+from report.datasets.damaged import fitting
 from report.text import all_isolated
 
 
@@ -54,6 +55,12 @@ class ModelData:
 
     def _read(self, name: str) -> dict:
         return store.read_measured(self.path, name, self.manifest)
+
+    def _decode(self, name: str, decode: Callable[..., Any], *about: object) -> Any:
+        """What a decoder makes of a dataset, and of what else it is told; ReportError naming the
+        file if its numbers do not fit together."""
+        with fitting(self.path / name):
+            return decode(self._read(name), *about)
 
     @property
     def name(self) -> str:

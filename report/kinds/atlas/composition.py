@@ -6,10 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from report.datasets.damaged import damaged
 from report.datasets.formats.composition import FILE, chance, decode
 from report.datasets.read.model import ModelData
-from report.errors import ReportError
 
 
 def opened(paths: Iterable[Path]) -> "list[Composition]":
@@ -32,12 +30,7 @@ class Composition(ModelData):
     def scores(self) -> dict[str, np.ndarray]:
         """ "q", "k" and "v" -> float [layers, heads, layers, heads], of readers, then writers; NaN
         for a writer that is in no lower layer."""
-        try:
-            return decode(self._read(FILE), self.layers, self.heads)
-        except ReportError as error:
-            if str(self.path) in str(error):
-                raise
-            raise damaged(f"{self.path}: {error}") from error
+        return self._decode(FILE, decode, self.layers, self.heads)
 
     @property
     def baseline(self) -> float:

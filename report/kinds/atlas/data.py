@@ -100,7 +100,7 @@ class AtlasData(MeasuredHeads):
     @functools.cached_property
     def portraits(self) -> dict[str, dict[str, np.ndarray]]:
         """Table -> column -> array, as `report.datasets.formats.portraits` describes them."""
-        return columnar.decode(self._read(portraits.FILE))
+        return self._decode(portraits.FILE, columnar.decode)
 
     @property
     def has_examples(self) -> bool:

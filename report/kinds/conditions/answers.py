@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from report.datasets.damaged import damaged
 from report.datasets.formats.answers import FILE, column, decode
 from report.datasets.read.model import ModelData
 from report.errors import ReportError
@@ -106,12 +105,7 @@ class ModelAnswers(ModelData):
 
     @functools.cached_property
     def _columns(self):
-        try:
-            return decode(self._read(FILE), self.about)
-        except ReportError as error:
-            if str(self.path) in str(error):
-                raise
-            raise damaged(f"{self.path / FILE}: {error}") from error
+        return self._decode(FILE, decode, self.about)
 
     @property
     def kinds(self) -> np.ndarray:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.formats.conditions import called, over_edges
 from report.datasets.read.conditions import decoded_received, verify_texts
@@ -153,17 +152,11 @@ class ModelConditions(ModelData):
             single prompt has the position
         raises: ReportError if the dataset is missing or broken
         """
-        received = self._read(f"received/{layer}/{head}.json")
-        if (received["layer"], received["head"]) != (layer, head):
-            raise damaged(
-                f"{self.path}: received/{layer}/{head}.json is of layer {received['layer']} head "
-                f"{received['head']}"
-            )
-        return decoded_received(received, self._texts)
+        return self._decode(f"received/{layer}/{head}.json", decoded_received, self._texts)
 
     @functools.cached_property
     def _effects(self):
-        return columnar.decode(self._read("effects.json"))
+        return self._decode("effects.json", columnar.decode)
 
     @property
     def effects(self) -> dict[str, np.ndarray]:

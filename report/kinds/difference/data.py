@@ -56,7 +56,7 @@ class DifferenceData(MeasuredHeads):
 
     @functools.cached_property
     def _changes(self) -> dict[str, np.ndarray]:
-        return columnar.decode(self._read(changes.FILE))["changes"]
+        return self._decode(changes.FILE, columnar.decode)["changes"]
 
     @functools.cached_property
     def words(self) -> dict[str, Measure]:

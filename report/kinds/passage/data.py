@@ -190,7 +190,7 @@ class PassageData(MeasuredHeads):
             raise ReportError(
                 "the updates of this model cannot be measured; leave out the figures of updates."
             )
-        return columnar.decode(self._read(f"updates/{layer}.json"))
+        return self._decode(f"updates/{layer}.json", columnar.decode)
 
     @property
     def has_corpus(self) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from report.datasets.damaged import fitting
 from report.datasets.formats import prediction, prediction_head, prediction_lens
 from report.datasets.formats.prediction_head import step_of
 from report.datasets.formats.prediction_lens import STEP as LENS_STEP
@@ -56,7 +57,8 @@ class Sentence:
 
     @functools.cached_property
     def _arrays(self):
-        return prediction.decode(self._told)
+        with fitting(f"text {self.number}"):
+            return prediction.decode(self._told)
 
     @functools.cached_property
     def tokens(self) -> list[Token]:
@@ -138,7 +140,8 @@ class Sentence:
         """What its hidden states would predict; of a passage that an article shows besides, it is
         not known (`PredictionData.has_lens`)."""
         told = self._data._read(prediction_lens.lens_file(self.number))
-        arrays = prediction_lens.decode(told)
+        with fitting(f"text {self.number}"):
+            arrays = prediction_lens.decode(told)
         labels = ["embedding"]
         for layer in range(told["states"] // 2):
             labels += [f"layer {layer}, attention", f"layer {layer}, feed-forward"]
@@ -164,15 +167,16 @@ class Sentence:
 
     def _read_head(self, layer, head):
         told = self._data._read(prediction_head.head_file(self.number, layer, head))
-        arrays = prediction_head.decode(told)
-        return Head(
-            layer,
-            head,
-            arrays["effect"],
-            arrays["probability"],
-            writes_of(told.get("writes")),
-            origins_of(told.get("origins")),
-        )
+        with fitting(f"text {self.number}"):
+            arrays = prediction_head.decode(told)
+            return Head(
+                layer,
+                head,
+                arrays["effect"],
+                arrays["probability"],
+                writes_of(told.get("writes")),
+                origins_of(told.get("origins")),
+            )
 
 
 class PredictionData(ModelData):

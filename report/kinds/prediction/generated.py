@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from report.datasets.damaged import damaged
 from report.datasets.formats.generated import FILE, decode
 from report.datasets.read.model import ModelData
 from report.errors import ReportError
@@ -40,13 +39,7 @@ class GeneratedData(ModelData):
 
     @functools.cached_property
     def _tables(self):
-        try:
-            heads = self.layers * self.heads
-            return decode(self._read(FILE), self.about, heads, self.layers)
-        except ReportError as error:
-            if str(self.path) in str(error):
-                raise
-            raise damaged(f"{self.path / FILE}: {error}") from error
+        return self._decode(FILE, decode, self.about, self.layers, self.heads)
 
     @property
     def number(self) -> int:

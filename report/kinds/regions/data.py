@@ -81,12 +81,7 @@ class RegionsData(ModelData):
 
     @functools.cached_property
     def _tables(self):
-        try:
-            return decode(self._read(FILE), self.layers, self.heads)
-        except ReportError as error:
-            if str(self.path) in str(error):
-                raise
-            raise damaged(f"{self.path / FILE}: {error}") from error
+        return self._decode(FILE, decode, self.layers, self.heads)
 
     @functools.cached_property
     def regions(self) -> list[Region]:
@@ -140,7 +135,7 @@ class RegionsData(ModelData):
     @with_memory(lambda _: 4)
     def map(self, layer: int) -> dict[str, np.ndarray]:
         """The maps of a layer: query, key, and a column a head, as `formats.regions` has them."""
-        return columnar.decode(self._read(MAP.format(layer=layer)))["map"]
+        return self._decode(MAP.format(layer=layer), columnar.decode)["map"]
 
     @property
     def sees_later(self) -> bool:
@@ -166,12 +161,7 @@ class RegionsData(ModelData):
         if self.no_needle:
             raise ReportError(self.no_needle)
         shape = self.layers, self.heads, len(self.needle["lengths"]), self.needle["depths"]
-        try:
-            return of_needle.decode(self._read(of_needle.FILE), shape)
-        except ReportError as error:
-            if str(self.path) in str(error):
-                raise
-            raise damaged(f"{self.path / of_needle.FILE}: {error}") from error
+        return self._decode(of_needle.FILE, of_needle.decode, shape)
 
     def needle_heads(self, column: str) -> np.ndarray:
         """A number of every head at every length: float [layers, heads, lengths].

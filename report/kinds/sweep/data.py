@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from report.datasets.damaged import damaged
 from report.datasets.formats import columnar, sweep
 from report.datasets.read.model import ModelData
-from report.measures import named, shipped
+from report.measures import named
 
 STEP = re.compile(r"(?:step|checkpoint|ckpt|iter)[a-z]*[-_ ]?(\d+)", re.IGNORECASE)
 """A training step in the name of a revision or a folder: "step1000", "checkpoint-500"."""
@@ -104,20 +103,13 @@ class ModelHabits(ModelData):
 
     @functools.cached_property
     def _habits(self):
-        heads = columnar.decode(self._read(sweep.FILE)).get("heads", {})
-        wanted = self.layers * self.heads
-        shares = {measure.name for measure in shipped().values() if measure.range == (0, 1)}
-        for name in sorted({*sweep.REPEATED, *heads}):
-            values = heads.get(name, np.zeros(0))
-            outside = name in shares and ((values < 0) | (values > 1)).any()
-            if name in sweep.REPEATED:  # of each head, while a measure may apply to none
-                outside = not ((values >= 0) & (values <= 1)).all()
-            if len(values) != wanted or outside:
-                raise damaged(
-                    f"{self.path / sweep.FILE}: {name!r} is not a number from 0 to 1 for each of "
-                    f"{wanted} heads"
-                )
-        return heads
+        shape = self.layers, self.heads
+
+        def decode(dataset):
+            heads = columnar.decode(dataset)["heads"]
+            return {name: heads[name].reshape(shape) for name in {*heads, *sweep.REPEATED}}
+
+        return self._decode(sweep.FILE, decode)
 
     @property
     def measures(self) -> list[str]:
@@ -132,8 +124,7 @@ class ModelHabits(ModelData):
             and those of `report.datasets.formats.sweep.REPEATED` on random tokens
         raises: ReportError for any other, or if the dataset is missing or damaged
         """
-        measure = named(measure, self.measures)
-        return self._habits[measure].reshape(self.layers, self.heads)
+        return self._habits[named(measure, self.measures)]
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class TableData(PassageData):
     @functools.cached_property
     def class_shares(self) -> dict[str, np.ndarray]:
         """Table "heads": column -> array [rows]."""
-        return columnar.decode(self._read("class_shares.json"))["heads"]
+        return self._decode("class_shares.json", columnar.decode)["heads"]
 
     @functools.cached_property
     def targets(self) -> list[str]:

@@ -187,7 +187,11 @@ def doubled(table, column):
     ("file", "change", "message"),
     [
         ("regions", lambda tables: tables["heads"]["columns"].pop("last"), "has other columns"),
-        ("regions", lambda tables: backwards(tables["received"], "head"), "of 5 layers of 28"),
+        (
+            "regions",
+            lambda tables: backwards(tables["received"], "head"),
+            "a row for each: 5 of layer",
+        ),
         ("regions", lambda tables: backwards(tables["regions"], "tokens"), "are not all tokens"),
         ("regions/0", lambda tables: doubled(tables["map"], "head_3"), "is more than 1"),
     ],
