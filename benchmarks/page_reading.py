@@ -67,6 +67,7 @@ document.addEventListener('DOMContentLoaded', () => {
 });
 const QUIET = 700; // ms after which no finer picture comes
 window.measure = {
+    frame,
     async step(values) {
         const count = seen.drawn;
         const from = performance.now();
@@ -226,6 +227,58 @@ def slider_steps(chromium, address, site, number, slowed=1):
                 page.wait_for_timeout(40)
             page.evaluate("([layer, head]) => measure.step({layer, head})", shown)
         return times[: len(states)], times[len(states) :]
+
+
+HEAD = """async ([name, values]) => {
+    const figure = document.querySelector(`figure[data-figure=${name}]`);
+    const slider = (param) => figure.querySelector(`input[name=${param}]`);
+    const moved = Object.keys(values).filter(param => slider(param).value !== `${values[param]}`);
+    if (!moved.length) return null;
+    const shown = new Promise(done => figure.addEventListener('figureshown', done, {once: true}));
+    const from = performance.now();
+    for (const param of moved) {
+        slider(param).value = values[param];
+        slider(param).dispatchEvent(new Event('input', {bubbles: true}));
+    }
+    await shown;
+    seen.canvas = figure.querySelector('canvas');
+    return await measure.frame() - from; }"""
+
+
+def head_steps(chromium, address, name, number, slowed=1):
+    """Milliseconds from a slider's input until another head is painted, in a figure of one head
+    that is called `name`: each head for the first time."""
+    with first_visit(chromium, slowed=slowed) as page:
+        page.goto(address)
+        figure = page.locator(f"figure[data-figure={name}]")
+        figure.scroll_into_view_if_needed()
+        page.wait_for_selector(f"figure[data-figure={name}].live-figure--live")
+        settled(page)
+        last = int(figure.locator("input[name=head]").get_attribute("max"))
+        times = []
+        for n in range(number):
+            layer, head = divmod(n, last + 1)
+            state = {"layer": layer, "head": last - head if layer % 2 else head}
+            times.append(page.evaluate(HEAD, [name, state]))
+            page.wait_for_timeout(40)
+        return [each for each in times[1:] if each is not None]
+
+
+ASK = """async text => {
+    const box = document.querySelector('#fig-1 .live-figure__find');
+    const from = performance.now();
+    box.querySelector('input').value = text;
+    box.querySelector('input').dispatchEvent(new Event('input', {bubbles: true}));
+    const now = await measure.frame() - from;
+    if (!box.querySelector('table tr')) throw new Error(`${text}: nothing was found`);
+    return now; }"""
+
+
+def questions(chromium, address, texts):
+    """Milliseconds from a question to figure 1 until what was found is painted."""
+    with first_visit(chromium) as page:
+        at_figure_1(page, address)
+        return [page.evaluate(ASK, text) for text in texts]
 
 
 def finished_steps(chromium, address, site, number, slowed=1):

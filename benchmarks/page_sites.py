@@ -87,18 +87,30 @@ def build(folder, length, model=FALCON, layers="all", predict=True):
         template.write_text(text.replace("\npredict: true", "\npredict: false"), "utf-8")
     passage = folder / f"passage-{length}.txt"
     passage.write_text(text_of(length, tokenizer_of(model)), "utf-8")
-    options = ["--project", folder, "--study", ARTICLE, "--model", model]
-    options += ["--passage", passage, "--layers", layers]
-    command = [sys.executable, "-m", "report", "site", *map(str, options)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
-    if done.returncode:
-        sys.exit(f"the site could not be built:\n{done.stderr}")
+    _run(folder, ARTICLE, "--model", model, "--passage", passage, "--layers", layers)
     (manifest,) = (folder / "site" / "datasets" / ARTICLE).glob("*/manifest.json")
     shape = json.loads(manifest.read_text("utf-8"))["model"]
     measured, heads = shape["layers_measured"], shape["num_attention_heads"]
     whole = shape["num_hidden_layers"]
     return Site(folder / "site", length, measured, heads, model, passage, whole)
+
+
+def build_frozen(folder, article):
+    """Write an article of its frozen datasets as a project in `folder`: the folder of its site."""
+    _project(folder, article)
+    shutil.copytree(ROOT / "frozen" / article, folder / "frozen" / article)
+    _run(folder, article)
+    return folder / "site"
+
+
+def _run(folder, article, *options):
+    """Build the site of a project."""
+    asked = map(str, ["--project", folder, "--study", article, *options])
+    command = [sys.executable, "-m", "report", "site", *asked]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
+    if done.returncode:
+        sys.exit(f"the site could not be built:\n{done.stderr}")
 
 
 def largest_error(site):
@@ -126,8 +138,8 @@ def largest_error(site):
     return worst
 
 
-def _project(folder):
-    """What a fresh clone has of the publication, with the first article alone."""
+def _project(folder, article=ARTICLE):
+    """What a fresh clone has of the publication, with one article alone."""
     folder.mkdir(parents=True)
     shutil.copy(ROOT / "mkdocs.yml", folder)
     for part in ("templates", "site_src"):
@@ -139,7 +151,7 @@ def _project(folder):
         )
         for name in listed.stdout.split():
             shared = name.endswith(".bib")  # the works that articles cite
-            if "templates/articles/" in name and ARTICLE not in name and not shared:
+            if "templates/articles/" in name and article not in name and not shared:
                 continue
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)

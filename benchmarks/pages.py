@@ -3,6 +3,7 @@
     python benchmarks/pages.py             our pages, about 10 minutes on 2 quiet cores
     python benchmarks/pages.py --quick     170 tokens only, 3 minutes
     python benchmarks/pages.py --real      SmolLM2-135M and passages of 182, 512 and 2,048 tokens
+    python benchmarks/pages.py --atlas    the atlas that ships, beside what HeadVis says of itself
     python benchmarks/pages.py --peers     other tools on the same heads, 8 minutes; see README.md
     python benchmarks/pages.py --real --peers    and on the first layer of SmolLM2-135M
 
@@ -20,6 +21,7 @@ import time
 from pathlib import Path
 from statistics import mean, median
 
+import page_atlas
 import page_peers
 import page_reading as reading
 import page_real
@@ -211,12 +213,15 @@ def main():
         help="other tools instead, by a Python that has them",
     )
     parser.add_argument("--real", action="store_true", help="a real model and long passages")
+    parser.add_argument("--atlas", action="store_true", help="the atlas that ships")
     parser.add_argument("--lengths", type=int, nargs="+", default=page_real.LENGTHS)
     parser.add_argument("--layers", default="all", help="of the real model; sizes are scaled")
     options = parser.parse_args()
     reading.require_browser()
     if options.real and options.peers:
         page_peers.compare_long(options.peers, say, page_real.MODEL, options.lengths)
+    elif options.atlas:
+        print(table(page_atlas.columns(say, *((1, 10) if options.quick else (3, 40)))))
     elif options.real:
         repeats, number = (1, 5) if options.quick else (3, 17)
         print(table(page_real.columns(say, options.lengths, options.layers, repeats, number)))

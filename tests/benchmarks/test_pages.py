@@ -3,7 +3,7 @@
 import pytest
 
 from tests.benchmarks import modules
-from tests.figures import hand_made, live_page
+from tests.figures import hand_atlas, hand_made, live_page
 
 
 @pytest.fixture
@@ -63,3 +63,23 @@ def test_a_page_is_read_as_a_reader_reads_it(benchmark, tmp_path, browser, monke
         read = reading.read_whole(browser, address)
         assert read.still == 0
         assert read.shift == 0
+
+
+@pytest.mark.browser
+def test_an_atlas_is_asked_and_walked_through(benchmark, tmp_path, browser, monkeypatch):
+    reading, sites = benchmark.reading, benchmark.sites
+    monkeypatch.setattr(reading, "REST", 100)
+    data = hand_atlas.study(tmp_path / "datasets" / "hand")
+    atlas = benchmark.page_atlas
+    live_page.write(tmp_path, data, ["heads_by_two", atlas.EXAMPLES])
+    with sites.served(tmp_path) as (root, _):
+        address = f"{root}articles/hand/"
+        steps = reading.head_steps(browser, address, atlas.EXAMPLES, 4)
+        assert len(steps) == 3
+        asked = reading.questions(browser, address, ["induction", "like L1H2"])
+        assert min(steps + asked) > 0
+        with pytest.raises(Exception, match="nothing was found"):
+            reading.questions(browser, address, ["induction > 99 %"])
+    monkeypatch.setattr(atlas, "ARTICLE", "hand")
+    sizes = {what: size for (what, *_), size in atlas._sizes(tmp_path).items()}
+    assert 0 < sizes["all of one head"] <= sizes["all of the largest head"]
