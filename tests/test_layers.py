@@ -129,10 +129,11 @@ MAY_IMPORT = {
     | MODELS
     | DATASETS,
     # 4. JSON -> figures -> pages -> site
-    "figures/parts/": LEAVES | SEEN,
+    "kinds/*/sentences": LEAVES | SEEN,
+    "figures/parts/": LEAVES | SEEN | {"kinds/*/sentences"},
     "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/", "kinds/__init__"},
     "figures/": LEAVES | SEEN | {"figures/parts/"},
-    "kinds/*/release": LEAVES | SEEN,
+    "kinds/*/release": LEAVES | SEEN | {"kinds/*/sentences"},
     "kinds/*/predicted": LEAVES | SEEN | FIGURES,
     "kinds/*/findings": LEAVES | SEEN | FIGURES | {"kinds/*/predicted"},
     "kinds/*/agreement": LEAVES

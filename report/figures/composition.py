@@ -54,7 +54,8 @@ def caption(data: AtlasData) -> str:
 def use(data: AtlasData) -> str:
     return (
         "Choose the head that reads, by the sliders or by a click on it in any figure, and what "
-        "for. Click on a point to see what that head reads in its turn."
+        "for. Click on a point to see what that head reads in its turn. Heads that are looked for "
+        "in any figure stay bright."
     )
 
 
@@ -80,7 +81,7 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
     points = heads.mark_circle(
         size=altair.ExprRef("width > 500 ? 46 : 26"),
         color=theme.themed(*theme.MASS.values()),
-        opacity=0.85,
+        opacity=marking.bright(0.85),
         stroke=altair.ExprRef("paper"),
         strokeWidth=0.6,
         aria=False,
@@ -109,7 +110,11 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
         ),
         theme.Source(ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: a scatter plot, a point a head",
-        params=[altair.param(name="by", value=state["by"]), *marking.marked("layer", "head")],
+        params=[
+            altair.param(name="by", value=state["by"]),
+            *marking.marked("layer", "head"),
+            marking.found(),
+        ],
     )
 
 

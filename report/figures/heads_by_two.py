@@ -5,8 +5,17 @@ import json
 import altair
 import numpy as np
 
-from report.figures.parts import all_measures, choices, head_points, marking, over_models, theme
+from report.figures.parts import (
+    all_measures,
+    choices,
+    head_points,
+    marking,
+    over_models,
+    rank_lines,
+    theme,
+)
 from report.figures.parts.choices import Switch
+from report.figures.parts.groups import groups
 from report.figures.parts.heads import HeadFindings, ranks
 from report.figures.parts.layers import layered
 from report.kinds.atlas.data import AtlasData
@@ -16,6 +25,12 @@ ASPECT, PHONE_ASPECT = 1.5, 0.95
 
 OPENS = {"up": ("induction", "prefix_matching"), "across": ("to_previous_token",)}
 """Control -> measures that it opens at, the first that was taken."""
+
+ONE_SIZE = "same"
+
+SIZES = 0.3, 3
+"""Areas of the points of the lowest and the highest head where sizes stand for a measure, beside
+those where they do not."""
 
 NAMED = 3
 """Heads with the highest values of a measure that are named."""
@@ -30,8 +45,9 @@ def title(data: AtlasData) -> str:
 
 def caption(data: AtlasData) -> str:
     return (
-        "A point is a head, coloured by its layer. Each axis is a measure of your choice; the "
-        f"{NAMED} heads with most of each are named.\n{all_measures.control_words(data)}"
+        "A point is a head, coloured by its layer or by your choice. Each axis is a "
+        f"measure of your choice; the {NAMED} heads with most of each are named.\n"
+        f"{all_measures.group_words(data)}{all_measures.control_words(data)}"
     )
 
 
@@ -39,32 +55,41 @@ def use(data: AtlasData) -> str:
     return (
         "Choose two measures. Point at a head: a line leads to where it stands on the control. "
         "Click on it, and figures of one head show it. Drag over heads, with a finger sideways, or "
-        "write what they do: all figures mark them."
+        "write what they do, or “like” and the name of a head: all figures mark them. Colours may "
+        "stand for a measure too, and sizes, the larger the higher."
     )
 
 
 def controls(data: AtlasData) -> list[Switch]:
     options = {name: words.title for name, words in data.words.items()}
+    grouped = {"group": "group of like heads"} if groups(data)[0] else {}
+    looks = [
+        Switch("colour", "Coloured by", {"layer": "layer"} | grouped | options, "layer", look=True),
+        Switch("size", "Sized by", {ONE_SIZE: "all the same"} | options, ONE_SIZE, look=True),
+    ]
     found = []
     for param, label in (("across", "To the right"), ("up", "Upwards")):
         opens = [*(name for name in OPENS[param] if name in options), *options]
         found.append(Switch(param, label, options, opens[0]))
-    return [*found, Switch("source", "Measured on", data.sources, "corpus", seldom=True)]
+    return [*found, *looks, Switch("source", "Measured on", data.sources, "corpus", seldom=True)]
 
 
 def chart(data: AtlasData, **state: str) -> altair.LayerChart:
     heads = all_measures.table({"x": "across", "y": "up"}, data).transform_filter(
         "isValid(datum.x) && isValid(datum.y)"
     )
+    heads = _looks(data, heads)
     x, y = (_axis(data, *axis) for axis in ((altair.X, "x", "across"), (altair.Y, "y", "up")))
-    tooltip = [altair.Tooltip("told:N", title="title"), altair.Tooltip("said_y:N", title="and")]
-    points = heads.mark_circle(
-        size=altair.ExprRef("width > 500 ? 64 : 40"),
+    tooltip = [altair.Tooltip("told:N", title="title"), altair.Tooltip("more:N", title="and")]
+    area = f"isValid(datum.area) ? {SIZES[0]} + {SIZES[1] - SIZES[0]} * datum.area : 1"
+    points = heads.mark_point(
+        filled=True,
+        size=altair.ExprRef(f"(width > 500 ? 64 : 40) * ({area})"),
         opacity=marking.bright(0.9),
         stroke=altair.ExprRef("paper"),
         strokeWidth=0.8,
         aria=False,
-    ).encode(x=x, y=y, color=head_points.colour(data), tooltip=tooltip)
+    ).encode(x=x, y=y, color=_colour(data), shape=_shape(data), tooltip=tooltip)
     marked = heads.transform_filter(marking.either(marking.HEAD))
     to_control = marked.transform_filter("isValid(datum.cx) && isValid(datum.cy)")
     tail = to_control.mark_rule(strokeDash=[3, 2], strokeWidth=1.4, aria=False)
@@ -90,15 +115,90 @@ def chart(data: AtlasData, **state: str) -> altair.LayerChart:
             marking.found(),
         ],
         brush=["{source}_{across}", "{source}_{up}"],
+        groups=all_measures.group_names(data),
     )
 
 
+def _looks(data, heads):
+    """The rows with where a head is between the lowest and the highest in what colours and sizes
+    stand for, and with all that is told of it."""
+    ends = _ends(data)
+    for field, param in (("shade", "colour"), ("area", "size")):
+        value = f"source === 'control' && isDefined(datum['control_' + {param}]) ? "
+        value += f"datum['control_' + {param}] : datum[{param}]"
+        low, high = (f"{ends}[{param}][source][{n}]" for n in (0, 1))
+        heads = heads.transform_calculate(
+            **{f"value_{field}": f"{param} === '{ONE_SIZE}' ? null : {value}"}
+        ).transform_calculate(
+            **{
+                field: f"isValid(datum.value_{field}) ? "
+                f"(datum.value_{field} - {low}) / max({high} - {low}, 1e-9) : null"
+            }
+        )
+    kind = "colour === 'group' && isValid(datum.group) ? 'group ' + datum.group : 'no group'"
+    titles, formats = (
+        json.dumps({name: of(words) for name, words in data.words.items()})
+        for of in (lambda words: words.title, lambda words: words.number)
+    )
+    told = "datum.said_y + (colour === 'group' ? ', in ' + datum.kind : '')"
+    for param, field in (("colour", "shade"), ("size", "area")):
+        of_measure = f"isDefined({titles}[{param}]) && isValid(datum.value_{field})"
+        written = f"format(datum.value_{field}, {formats}[{param}])"
+        told += f" + ({of_measure} ? '; ' + {titles}[{param}] + ' ' + {written} : '')"
+    return heads.transform_calculate(kind=kind).transform_calculate(more=told)
+
+
+def _ends(data):
+    """Expression: {what colours or sizes stand for: {source: [lowest, highest of all heads]}}."""
+    of = HeadFindings(data)
+    ends = {
+        "layer": {source: [0, data.layers - 1] for source in data.sources},
+        "group": {source: [1, len(groups(data)[0])] for source in data.sources},
+    }
+    for name in data.words:
+        both = {source: of.values(name, source) for source in data.sources}
+        ends[name] = {
+            source: [float(f"{end:.5g}") for end in (np.nanmin(values), np.nanmax(values))]
+            for source, values in both.items()
+            if not np.isnan(values).all()
+        }
+    return json.dumps(ends)
+
+
+def _colour(data):
+    """The channel of what colours stand for; its legend is that of layers where that is drawn."""
+    ends, formats = _ends(data), json.dumps(_formats(data) | {"layer": "d", "group": "d"})
+    low, high = (f"{ends}[colour][source][{n}]" for n in (0, 1))
+    legend = rank_lines.layer_legend(data) or theme.gradient(values=[0, 1])
+    last = max(1, data.layers - 1)
+    legend.values = [each / last for each in legend.values] if data.layers > 1 else [0, 1]
+    legend.labelExpr = f"format({low} + ({high} - {low}) * datum.value, {formats}[colour])"
+    legend.titleOpacity = theme.only("colour === 'layer'")
+    legend.gradientOpacity = legend.labelOpacity = theme.only("colour !== 'group'")
+    known = altair.Color("shade:Q", legend=legend)
+    known = known.scale(domain=[0, 1], clamp=True, **theme.ramp(theme.RANK_RAMP))
+    grey = altair.value(theme.themed(*theme.CONTEXT.values()))
+    return altair.condition("isValid(datum.shade)", known, grey)
+
+
+def _shape(data):
+    """The channel of groups, where colours stand for them: whoever sees no colours tells them apart
+    by their shapes."""
+    shapes = [*all_measures.SIGNS][: len(groups(data)[0])]
+    names = [f"group {number}" for number in range(1, len(shapes) + 1)]
+    channel = altair.Shape("kind:N", legend=None)
+    return channel.scale(domain=["no group", *names], range=["circle", *shapes])
+
+
+def _formats(data):
+    return {name: ".0%" if "%" in words.number else ".3~g" for name, words in data.words.items()}
+
+
 def _axis(data, channel, field, param):
-    formats = {name: ".0%" if "%" in words.number else ".3~g" for name, words in data.words.items()}
     ticks = theme.ticks_across() if param == "across" else 6
     room = altair.Scale(zero=False, nice=False, padding=14)  # for names
     return channel(f"{field}:Q", title=None, scale=room).axis(
-        labelExpr=f"format(datum.value, {json.dumps(formats)}[{param}])", tickCount=ticks
+        labelExpr=f"format(datum.value, {json.dumps(_formats(data))}[{param}])", tickCount=ticks
     )
 
 

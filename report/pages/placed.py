@@ -64,11 +64,11 @@ class PlacedFigure:
             for control in controls_for(self.figure, self.data, fixed)
             if control.param not in fixed
         ]
-        files = {}  # states that the page chooses among have one
-        for state in defaults.states(self.figure.name, controls):
-            files.setdefault(place.format(**state), fixed | state)
-        for name, state in files.items():
-            yield name, partial(self._rows, panel, state)
+        fixed |= {control.param: control.value for control in controls}
+        # the page itself chooses among what others may be at
+        in_name = [control for control in controls if f"{{{control.param}}}" in place]
+        for state in defaults.states(self.figure.name, in_name):
+            yield place.format(**fixed | state), partial(self._rows, panel, fixed | state)
 
     def _rows(self, panel, state):
         rows = self.figure.rows(self.data, **state)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import shutil
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,11 +11,13 @@ import numpy as np
 import pytest
 
 from report.datasets.read.study import open_study
-from report.figures import composition, head_examples, head_tokens
+from report.figures import composition, head_examples, head_tokens, heads_by_two, heads_map
 from report.figures.build.find import figure_named
 from report.figures.build.per_model import per_model
-from report.figures.parts.heads import HeadFindings, head_label
-from report.kinds.atlas import release
+from report.figures.parts import all_measures
+from report.figures.parts.groups import groups, nearest
+from report.figures.parts.heads import Head, HeadFindings, head_label
+from report.kinds.atlas import beside, release, sentences
 from report.kinds.atlas.data import verify
 from report.pages.lists import HEADS, render_lists, write_heads
 from report.pages.render import render_article
@@ -23,6 +26,7 @@ from tests import rendered
 from tests.commands import ROOT
 from tests.figures import hand_atlas, hand_made, live_page
 from tests.figures.live_page import OF, go_live, painted, until
+from tests.figures.pictures import specification
 from tests.figures.tools import set_to
 from tests.serving import served
 from tests.small import write_publication
@@ -51,6 +55,7 @@ FOUND = {
     "to_previous_token > 0.5": [PREVIOUS],
     "successor > 50 %": ["L2H3"],
     "delimiters > 25 %": ["L0H0"],
+    "like L9H9": [],
 }
 """Text -> the heads that are listed, the first ones where there are many."""
 
@@ -119,7 +124,12 @@ def test_over_several_models_the_field_knows_what_all_of_them_have(tmp_path):
 def test_what_is_found_stands_beside_its_control(tab):
     box = find(tab, "induction > 0.5")
     (row,) = [r for r in box.locator("tr").all() if "Induction on random" in r.text_content()]
-    assert row.locator("td").all_text_contents() == ["80.0 % ± 1.0 %", "2.0 %", "1"]
+    numbers = ["80.0 % ± 1.0 %", "2.0 % nothing repeated", "1"]
+    assert row.locator("td").all_text_contents() == numbers
+    control = row.locator("td").nth(1)
+    assert control.get_attribute("title").endswith(beside.CONTROLS["induction"])
+    head = find(tab, "induction").locator("tr").first.locator("th").all_text_contents()
+    assert head[2] == "Control nothing repeated"
 
 
 @pytest.mark.browser
@@ -130,9 +140,151 @@ def test_all_numbers_of_two_heads_stand_beside_each_other(tab, atlas):
     (row,) = [r for r in box.locator("tr").all() if "Lost without" in r.text_content()]
     assert row.locator("td").all_text_contents() == [
         *("0.250 ± 0.010", "0.092 ± 0.010"),
-        *("−0.020", "0.091"),
+        *("−0.020 rest of the layer", "0.091 rest of the layer"),
         *("1", "4"),
     ]
+
+
+@pytest.mark.browser
+def test_heads_like_another_are_those_whose_places_are_nearest(tab, atlas):
+    for layer, head in ((0, 0), hand_atlas.PREVIOUS, hand_atlas.INDUCTION):
+        box = find(tab, f"like {head_label(layer, head)}")
+        near = nearest(atlas, layer, head)
+        assert listed(box) == [each.label for each in near]
+        cells = [row.locator("td").first for row in box.locator("tr").all()[1:]]
+        apart = [float(cell.text_content()) for cell in cells]
+        heads = atlas.layers * atlas.heads
+        assert apart == pytest.approx([each.value * heads for each in near], abs=0.051)
+    only = find(tab, f"nearest to {PREVIOUS}, layer 2")
+    assert all(name.startswith("L2") for name in listed(only))
+    assert len(listed(only)) == atlas.heads
+
+
+def test_nearest_heads_are_those_of_a_plain_loop(atlas):
+    tables = [HeadFindings(atlas).values(name).ravel().tolist() for name in atlas.words]
+    tables = [each for each in tables if not np.isnan(each).any() and len(set(each)) > 1]
+    heads = range(atlas.layers * atlas.heads)
+
+    def place(values, here):
+        lower = sum(each < values[here] for each in values)
+        return lower + (sum(each == values[here] for each in values) + 1) / 2
+
+    def far(here, other):
+        return sum(abs(place(t, other) - place(t, here)) for t in tables) / len(tables) / len(heads)
+
+    for here in heads:
+        apart = {other: far(here, other) for other in heads if other != here}
+        found = nearest(atlas, *divmod(here, atlas.heads), number=len(heads))
+        assert len(found) == len(heads) - 1
+        values = [apart[each.layer * atlas.heads + each.head] for each in found]
+        assert [each.value for each in found] == pytest.approx(values, abs=1e-8)
+        assert values == pytest.approx(sorted(values), abs=1e-8)
+
+
+def test_what_a_head_does_is_told_by_its_highest_places_and_their_controls(atlas):
+    of = HeadFindings(atlas)
+    for layer, head in np.ndindex(atlas.layers, atlas.heads):
+        places = {
+            name: 1 + sum(v > of.values(name)[layer, head] for v in of.values(name).ravel())
+            for name in atlas.words
+            if name not in ("lost", "direct") and not np.isnan(of.values(name)[layer, head])
+        }
+        does, matters = sentences.of_heads(atlas)[layer][head].split("\n")
+        told = re.findall(r"(\d+)(?:st|nd|rd|th) in “(.*?)” \((.*?); (as high )?", does)
+        assert [int(place) for place, *_ in told] == sorted(places.values())[:3]
+        titles = {words.title: name for name, words in atlas.words.items()}
+        for place, title, value, high in told:
+            name = titles[title]
+            assert places[name] == int(place)
+            now, control = (of.value(name, Head(layer, head, 0), s) for s in ("corpus", "control"))
+            assert value == atlas.words[name].as_text(now).replace("-", "−")
+            errors = [of.error(name, source)[layer, head] for source in ("corpus", "control")]
+            assert bool(high) == (now - control <= 2 * np.hypot(*errors))
+        assert ("What is as high" in does) == any(high for *_, high in told)
+        lost, others = (of.value("lost", Head(layer, head, 0), s) for s in ("corpus", "control"))
+        text = f"Lost without the head: {lost:+.3f} ± 0.010 nats a token; for the other heads of "
+        assert matters.startswith(f"{text}its layer, {others:+.3f}.".replace("-", "−"))
+        assert "Direct effect on the next token: " in matters
+
+
+def test_a_label_whose_control_is_as_high_does_not_hold(atlas, monkeypatch):
+    layer, head = hand_atlas.INDUCTION
+    said = "as high where nothing is repeated does not come of the repetition: the label does not"
+    assert said not in sentences.of_heads(atlas)[layer][head]
+    monkeypatch.setattr(sentences, "ERRORS", 100)
+    assert said in sentences.of_heads(atlas)[layer][head]
+
+
+@pytest.mark.browser
+def test_a_single_head_is_told_in_a_sentence_and_leads_to_those_like_it(tab):
+    box = find(tab, PREVIOUS)
+    says = f"document.querySelector('#fig-{NUMBER} .live-figure__find output').textContent"
+    until(tab, f"{says}.includes('in “<b>”')")  # as the page's hand-made list says
+    box.locator("button", has_text=f"like {PREVIOUS}").click()
+    painted(tab)
+    assert len(listed(box)) == 10
+    assert PREVIOUS not in listed(box)
+
+
+GROUPS = f"""async () => {{ const {{ figures }} = await import('/assets/figure/figure.js');
+    const [{{ view }}] = figures.get(document.getElementById('fig-{NUMBER}')).charts;
+    const found = {{}};
+    const walk = (item) => {{ const {{ datum, shape }} = item;
+        if (item.mark?.marktype === 'symbol' && datum?.kind && item.fill !== 'transparent')
+            found[datum.named] ??= [datum.kind, shape];
+        (item.items ?? []).forEach(walk); }};
+    walk(view.scenegraph().root);
+    return found; }}"""
+
+
+@pytest.mark.browser
+def test_colours_stand_for_groups_with_a_shape_and_a_name_each(tab, atlas):
+    find(tab, "")
+    set_to(tab, NUMBER, colour="group")
+    painted(tab)
+    points = tab.evaluate(GROUPS)
+    shapes = [*all_measures.SIGNS]
+    for group in groups(atlas)[0]:
+        for label in group.labels:
+            assert points[label] == [f"group {group.number}", shapes[group.number - 1]]
+    alone = [kind for kind, shape in points.values() if shape == "circle"]
+    assert alone == ["no group"] * (len(points) - sum(len(g.heads) for g in groups(atlas)[0]))
+    keys = tab.locator(f"#fig-{NUMBER} .live-figure__groups button")
+    assert keys.count() == len(groups(atlas)[0])
+    for key, group in zip(keys.all(), groups(atlas)[0], strict=True):
+        assert f"{group.number}: " in key.text_content()
+        for n, trait in enumerate(group.traits):
+            title = atlas.words[trait.measure].title
+            assert title in key.get_attribute("title")
+            assert n or title in key.text_content()
+    keys.first.click()
+    painted(tab)
+    assert sorted(listed(tab.locator(f"#fig-{NUMBER} .live-figure__find"))) == sorted(
+        groups(atlas)[0][0].labels
+    )
+    assert keys.first.get_attribute("aria-pressed") == "true"
+    keys.first.click()
+    painted(tab)
+    assert tab.locator(f"#fig-{NUMBER} input[type=search]").input_value() == ""
+    tab.locator(f"#fig-{NUMBER} select[name=colour]").select_option("layer")
+    painted(tab)
+    assert not keys.count()
+    assert {shape for _, shape in tab.evaluate(GROUPS).values()} == {"circle"}
+
+
+def test_without_groups_nothing_offers_to_colour_by_them(atlas, monkeypatch):
+    monkeypatch.setattr("report.figures.heads_by_two.groups", lambda data: ((), np.nan))
+    monkeypatch.setattr("report.figures.heads_map.groups", lambda data: ((), np.nan))
+    (colour,) = [each for each in heads_by_two.controls(atlas) if each.param == "colour"]
+    assert "group" not in colour.options
+    assert "colour" not in [each.param for each in heads_map.controls(atlas)]
+
+
+def test_every_figure_of_an_atlas_that_marks_a_head_marks_those_that_are_looked_for(atlas):
+    for name in OF["atlas"]:
+        spec = specification(figure_named(name), atlas)
+        params = {each["name"] for each in spec["params"]}
+        assert ("marked_head" in params) <= ("found" in params), name
 
 
 @pytest.mark.browser
@@ -383,8 +535,7 @@ def test_articles_about_a_model_find_its_atlas(atlas, tmp_path):
     assert content["articles"] == {name: {atlas.path.name: 0} for name in names}
     layer, head = hand_atlas.PREVIOUS
     line = found["lines"][layer][head]
-    assert line.startswith("place 1 of 12 in “")
-    assert line.endswith("token before”: 90\u00a0% (control 88\u00a0%)")
+    assert line == sentences.of_heads(atlas)[layer][head]
     assert [len(each) for each in found["lines"]] == [atlas.heads] * atlas.layers
     write_heads(pages[1:], [atlas], tmp_path)
     assert json.loads((tmp_path / HEADS).read_text("utf-8")) == {"atlases": [], "articles": {}}

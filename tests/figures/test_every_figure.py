@@ -277,8 +277,8 @@ def test_refuses_what_its_controls_do_not_reach(figure, drawn_of):
         for param in [control.param for control in figure.controls(drawn_of)]:
             with pytest.raises(ReportError, match=f"{param}=99 is not allowed"):
                 figure.chart(drawn_of, **{param: 99}, **panel)
-        with pytest.raises(ReportError, match="unknown control 'colour'; this figure has: "):
-            figure.rows(drawn_of, colour=1, **panel)
+        with pytest.raises(ReportError, match="unknown control 'hue'; this figure has: "):
+            figure.rows(drawn_of, hue=1, **panel)
 
 
 @every_figure

@@ -106,7 +106,9 @@ def test_heads_dragged_over_on_the_control_are_found_there(tab):
 def test_what_is_typed_is_marked_by_keys_alone(tab):
     tab.locator(f"#fig-{MAP} input[type=search]").focus()
     tab.keyboard.type("L0H1, L2H3")
-    assert found(tab, SCATTER) == ["L0H1", "L2H3"]
+    assert found(tab, SCATTER) == found(tab, NUMBERS["composition"]) == ["L0H1", "L2H3"]
+    tab.locator(f"#fig-{MAP} input[type=search]").fill("entropy")  # of which all heads have some
+    assert found(tab, SCATTER) == []
     tab.locator(f"#fig-{MAP} input[type=search]").fill("layer 2, control previous < 10 %")
     assert found(tab, SCATTER) == ["L2H0", "L2H1"]
     tab.locator(f"#fig-{MAP} input[type=search]").fill("layer > 1")

@@ -101,6 +101,8 @@ def _left_out(part):
 
 def _unnamed(channel, encoding):
     """A channel without its axis or legend."""
+    if isinstance(encoding, dict) and isinstance(encoding.get("condition"), dict):
+        return encoding | {"condition": _unnamed(channel, encoding["condition"])}
     if not isinstance(encoding, dict) or not encoding.keys() & {"field", "datum", "aggregate"}:
         return encoding
     if channel in ("x", "y"):

@@ -1,4 +1,4 @@
-"""All measures of all heads of an atlas: their rows, and what heads are found by."""
+"""All measures of all heads of an atlas: their rows, what heads are found by, and their groups."""
 
 import json
 import re
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import altair
 import numpy as np
 
-from report.figures.parts import head_points
+from report.figures.parts import head_points, theme
 from report.figures.parts.figure import Rows
 from report.figures.parts.groups import groups
 from report.figures.parts.heads import HeadFindings
-from report.kinds.atlas import beside
+from report.kinds.atlas import beside, sentences
 from report.kinds.atlas.data import AtlasData
 
 
@@ -25,6 +25,7 @@ def finds(data: AtlasData) -> list[dict]:
             "also": beside.ALSO.get(name, ""),
             "percent": "%" in data.words[name].number,
             "number": int(re.sub(r"\D", "", data.words[name].number) or 2),
+            "control": sentences.control(name),
         }
         for name in names
     ]
@@ -41,6 +42,16 @@ def control_words(data: AtlasData) -> str:
             for name, control in beside.CONTROLS.items()
             if name in data.words
         )
+    )
+
+
+def group_words(data: AtlasData) -> str:
+    """What colours that stand for groups mean, sentences; "" where there are none."""
+    if not groups(data)[0]:
+        return ""
+    return (
+        "Groups are heads with like places among all heads in all measures, and are named by the "
+        "measures in which they differ from all heads. "
     )
 
 
@@ -85,3 +96,53 @@ def rows(data: AtlasData, **state: str) -> dict[str, Rows]:
     for group in groups(data)[0]:
         columns["group"][*zip(*group.heads, strict=True)] = group.number
     return {"rows": head_points.rows(data, columns)}
+
+
+STAR = (
+    "M0,-1L0.29,-0.4L0.95,-0.31L0.48,0.15L0.59,0.81L0,0.5L-0.59,0.81L-0.48,0.15L-0.95,-0.31"
+    "L-0.29,-0.4Z"
+)
+
+SIGNS = {
+    "square": "■",
+    "triangle-up": "▲",
+    "diamond": "◆",
+    "triangle-down": "▼",
+    "cross": "✚",
+    "triangle-left": "◀",
+    "triangle-right": "▶",
+    STAR: "★",
+}
+"""Shape of a group's points -> the same as a character; in the order of groups, of which there are
+no more (`groups.NUMBERS`)."""
+
+
+def group_names(data: AtlasData) -> list[dict]:
+    """What the page's script tells of each group, where colours stand for groups: its number, its
+    sign, its colours, how many heads it has and what names it, the clearest first."""
+    found = groups(data)[0]
+    return [
+        {
+            "number": group.number,
+            "sign": sign,
+            "heads": len(group.heads),
+            "light": light,
+            "dark": dark,
+            "named": [
+                f"{'high' if trait.high else 'low'} in “{data.words[trait.measure].title}”"
+                for trait in group.traits
+            ],
+        }
+        for group, sign, light, dark in zip(
+            found, SIGNS.values(), *_group_colours(found), strict=False
+        )
+    ]
+
+
+def _group_colours(found):
+    """Colours of groups, on light and on dark: those of low layers first, as those of layers."""
+    at = np.linspace(0, 1, max(2, len(found)))
+    return [
+        ["#{:02x}{:02x}{:02x}".format(*each) for each in theme.shades(theme.RANK_RAMP[shade], at)]
+        for shade in ("light", "dark")
+    ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.figures.parts.heads import HeadFindings, head_label, ranks
+from report.figures.parts.heads import Head, HeadFindings, head_label, ranks
 from report.kinds.atlas import beside
 from report.kinds.atlas.data import AtlasData
 
@@ -21,6 +21,9 @@ NUMBERS = range(3, 9)
 
 LEAST = 4
 """Heads of a group, at least on average."""
+
+DIGITS = 9
+"""Of a difference of places, so that equal ones are equal."""
 
 SHUFFLES = 20
 
@@ -76,12 +79,9 @@ class Group:
 def groups(data: AtlasData) -> tuple[tuple[Group, ...], float]:
     """The groups that are more alike than by chance, and what chance gives; () where a model has
     too few heads, or no group is."""
-    of = HeadFindings(data)
-    columns = {name: of.values(name).ravel() for name in data.words}
-    columns = {name: each for name, each in columns.items() if np.ptp(each) > 0}  # NaN is not
+    columns, profiles = _profiles(data)
     if not columns:
         return (), np.nan
-    profiles = np.stack([places(each) for each in columns.values()], 1)
     numbers = [number for number in NUMBERS if number * LEAST <= len(profiles)]
     if not numbers:
         return (), np.nan
@@ -92,16 +92,40 @@ def groups(data: AtlasData) -> tuple[tuple[Group, ...], float]:
     apart = [np.flatnonzero(labels == n) for n, mean in enumerate(likeness) if mean > chance]
     layers = [(here // data.heads).mean() for here in apart]
     sorted_ = [apart[n] for n in np.argsort(layers, kind="stable")]
-    controls = {name: _control(of, name) for name in columns}
+    controls = {name: _control(HeadFindings(data), name) for name in columns}
     return tuple(
         Group(
             number,
             tuple(divmod(int(each), data.heads) for each in here),
             float(likeness[labels[here[0]]]),
-            _traits(profiles, [*columns], controls, here),
+            _traits(profiles, columns, controls, here),
         )
         for number, here in enumerate(sorted_, 1)
     ), chance
+
+
+@functools.lru_cache(maxsize=4)
+def _profiles(data):
+    """The measures that apply to every head and differ; heads' places in them [head, measure]."""
+    of = HeadFindings(data)
+    columns = {name: of.values(name).ravel() for name in data.words}
+    columns = {name: each for name, each in columns.items() if np.ptp(each) > 0}  # NaN is not
+    return [*columns], np.stack([places(each) for each in columns.values()], 1) if columns else None
+
+
+def nearest(data: AtlasData, layer: int, head: int, number: int = 10) -> list[Head]:
+    """The heads most like one: those whose places among all differ least from its own.
+
+    returns: each with that difference, mean over the measures that apply to every head, from 0, of
+        heads with the same places in all, to 1; of equal ones those of low layers first
+    """
+    columns, profiles = _profiles(data)
+    if not columns:
+        return []
+    here = layer * data.heads + head
+    apart = abs(profiles - profiles[here]).mean(1).round(DIGITS)
+    near = [int(each) for each in np.argsort(apart, kind="stable") if each != here]
+    return [Head(*divmod(each, data.heads), float(apart[each])) for each in near[:number]]
 
 
 def places(values: np.ndarray) -> np.ndarray:

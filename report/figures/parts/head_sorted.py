@@ -58,52 +58,69 @@ def layers(
     most: float | None,
     number: str,
     tooltip: list[altair.Tooltip],
+    shown: str = "true",
 ) -> altair.LayerChart:
     """The map.
 
     table: of rows with layer, head and the field `value`; most: end of the colours, which begin at
     0; None: they go from the lowest to the highest value; number: format of a value, or an
-    expression of one that follows a control; tooltip: of each head
+    expression of one that follows a control; tooltip: of each head; shown: expression, whether
+    colours stand for the value
     """
     follows = not number.startswith((".", "+"))
     labels = {"labelExpr": f"format(datum.value, {number})"}
-    shown = table.transform_calculate(
-        left="datum.layer - 0.48",
-        right="datum.layer + 0.48",
-        top="datum.head - 0.46",
-        bottom="datum.head + 0.46",
-    )
-    edges = {
-        "x": rank_lines.layer_axis(data, "left", 0.5),
-        "x2": "right:Q",
-        "y": _heads(data),
-        "y2": "bottom:Q",
-    }
+    cells, edges = cells_of(data, table)
     legend = theme.gradient(
         direction="horizontal",
+        gradientOpacity=theme.only(shown),
+        labelOpacity=theme.only(shown),
         gradientLength=altair.ExprRef("clamp(width * 0.4, 100, 160)"),
         tickCount=3,
         **(labels if follows else {"format": _short(number)}),
     )
     ends = {} if most is None else {"domain": [0, most]}
     colour = altair.Color(f"{value}:Q", legend=legend).scale(**ends, **theme.ramp(theme.SCORE_RAMP))
-    cell = shown.mark_rect(
+    cell = cells.mark_rect(
         aria=False,
         opacity=marking.bright(1, 0.45),
         stroke=altair.ExprRef(f"{marking.FOUND} ? ink : null"),
     ).encode(**edges, color=colour, tooltip=tooltip)
-    around = shown.transform_filter(marking.either(marking.HEAD)).mark_rect(
+    written = value
+    if follows:
+        cells = cells.transform_calculate(written=f"format(datum.{value}, {number})")
+        written = "written"
+    cells = cells.transform_filter(shown)
+    return layered(cell, around(cells, edges), *_extremes(data, cells, value, written, number))
+
+
+def cells_of(
+    data: choices.Heads, table: altair.Chart
+) -> tuple[altair.Chart, dict[str, altair.FieldChannelMixin]]:
+    """The rows with the edges of their cells, and the channels of these edges."""
+    cells = table.transform_calculate(
+        left="datum.layer - 0.48",
+        right="datum.layer + 0.48",
+        top="datum.head - 0.46",
+        bottom="datum.head + 0.46",
+    )
+    return cells, {
+        "x": rank_lines.layer_axis(data, "left", 0.5),
+        "x2": altair.X2("right:Q"),
+        "y": _heads(data),
+        "y2": altair.Y2("bottom:Q"),
+    }
+
+
+def around(cells: altair.Chart, edges: dict[str, altair.FieldChannelMixin]) -> altair.Chart:
+    """A frame around the cell of the head that a reader has marked."""
+    frame = cells.transform_filter(marking.either(marking.HEAD)).mark_rect(
         fill=None,
         stroke=altair.ExprRef("ink"),
         strokeWidth=2.4,
         strokeDash=altair.ExprRef(f"{marking.pinned(marking.HEAD)} ? [1, 0] : [3, 2]"),
         aria=False,
     )
-    written = value
-    if follows:
-        shown = shown.transform_calculate(written=f"format(datum.{value}, {number})")
-        written = "written"
-    return layered(cell, around.encode(**edges), *_extremes(data, shown, value, written, number))
+    return frame.encode(**edges)
 
 
 def _short(number):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from report.errors import ReportError
-from report.figures.parts.groups import Group, groups
+from report.figures.parts.groups import Group, groups, nearest
 from report.figures.parts.heads import Head, HeadFindings, ranks
 from report.kinds.atlas.data import AtlasData, AtlasModels
 
@@ -92,6 +92,11 @@ class Findings(HeadFindings):
         """Groups of heads with like profiles, more so than by chance, those of low layers first;
         each with its number, its `labels`, its likeness and its traits."""
         return groups(self.data)[0]
+
+    def nearest(self, at: Head, number: int = 10) -> list[Head]:
+        """The heads most like one: each with the mean difference of their places among all heads,
+        over the measures that apply to every head, 0 to 1."""
+        return nearest(self.data, at.layer, at.head, number)
 
     @property
     def chance(self) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
 from report.datasets.formats.head_statistics import STEP
-from report.kinds.atlas import beside
+from report.kinds.atlas import beside, sentences
 from report.kinds.atlas.data import AtlasData, AtlasModels
 
 TABLE = "heads"
@@ -68,21 +68,15 @@ def table(data: AtlasData) -> dict[str, Column]:
         values, unit = data.of_heads(name, name, "corpus"), words.unit
         errors = data.of_heads(f"error_{name}", name, "corpus")
         controls = data.of_heads(name, name, "control")
+        places = sentences.places_of(values)
         place = "place among all heads of the model; null where the measure does not apply"
         columns |= {
             name: Column(words.shows, unit, values.ravel(), STEP),
             f"error_{name}": Column("standard error of the mean", unit, errors.ravel(), STEP),
             f"control_{name}": Column(f"the same of {control}", unit, controls.ravel(), STEP),
-            f"place_{name}": Column(place, "1 = highest value", _places(values), 1),
+            f"place_{name}": Column(place, "1 = highest value", places.ravel(), 1),
         }
     return columns
-
-
-def _places(values):
-    """As `Findings.rank`, of all heads, float [layer x head]; NaN where there is no value."""
-    flat = values.ravel()
-    higher = (flat[None] > flat[:, None]).sum(1) + 1.0
-    return np.where(np.isnan(flat), np.nan, higher)
 
 
 def _csv(columns):
@@ -99,21 +93,6 @@ def _cell(value):
 
 
 def heads(data: AtlasData | AtlasModels) -> Iterator[tuple[AtlasData, list[list[str]]]]:
-    """Each model, and by layer and head the line about what a head does most, beside all others."""
+    """Each model, and by layer and head what it does most, and in a second line if it matters."""
     for model in data.models:
-        places = {name: _places(model.of_heads(name, name, "corpus")) for name in model.words}
-        number = model.layers * model.heads
-        lines = [_line(model, places, at, number) for at in range(number)]
-        yield model, [lines[at : at + model.heads] for at in range(0, number, model.heads)]
-
-
-def _line(model, places, at, number):
-    known = [name for name in places if not np.isnan(places[name][at])]
-    best = min(known, key=lambda name: (places[name][at], (*beside.ALSO, name).index(name)))
-    words, head = model.words[best], divmod(at, model.heads)
-    value, control = (
-        words.as_text(float(model.of_heads(best, best, source)[head]))
-        for source in ("corpus", "control")
-    )
-    place = f"place {places[best][at]:.0f} of {number}"
-    return f"{place} in “{words.title}”: {value} (control {control})"
+        yield model, sentences.of_heads(model)

@@ -11,6 +11,7 @@ import {
   watchPointing, watchSettling, wordsOf,
 } from "./controls.js";
 import { Finder } from "./find.js";
+import { markGroups, tellGroups } from "./groups.js";
 import { Reading } from "./texts.js";
 import { fitSliders, freeSliders } from "./models.js";
 import { headName } from "../reader/words.js";
@@ -66,7 +67,7 @@ export class Figure {
   // Switches of a look, {param: its value as the page came}: they change how charts look, and not
   // what there is to see.
   get looks() {
-    const names = [...this.element.querySelectorAll("[data-look] input")].map(param);
+    const names = [...this.element.querySelectorAll("[data-look] :is(input, select)")].map(param);
     return Object.fromEntries(Object.entries(this.opening).filter(([name]) => names.includes(name)));
   }
 
@@ -223,6 +224,7 @@ export class Figure {
       this.tellPin();
       tellSeen(this, state);
       this.reading?.show(state);
+      tellGroups(this, state);
       this.element.dispatchEvent(new Event("figureshown"));
     } catch (error) {
       this.fail(error);
@@ -232,6 +234,7 @@ export class Figure {
   // Marks in its charts and at its controls what a reader marks anywhere.
   mark() {
     this.finder?.show();
+    markGroups(this);
     this.charts.forEach((chart) => chart.mark());
     if (this.head) markHead(this.controls, "live-figure__controls", this.head);
     this.tellPin();

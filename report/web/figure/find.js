@@ -1,15 +1,18 @@
-// A field that finds heads by what they do: "previous > 90 %, entropy < 1", a measure, or the name of
-// a head. What is found stands in a table, each number beside its control, and stays in the figure.
+// A field that finds heads by what they do: "previous > 90 %, entropy < 1", a measure, the name of a
+// head, or those like it. What is found stands in a table, each number beside its control, and stays
+// in the figure.
 
+import { atlasOf } from "../reader/atlas.js";
 import { answer, ask, question } from "../reader/marks.js";
 import { nameHeads } from "../reader/names.js";
 import { headName } from "../reader/words.js";
 
-const SHOWN = 10; // rows of the table
+const SHOWN = 10; // rows of the table, and heads that are like another
 const NUMBER = String.raw`([-−]?\d*\.?\d+)\s*`;
 const RANGE = new RegExp(`^(.*?)\\s*${NUMBER}(?:–|\\.{2,3}|\\bto\\b)\\s*${NUMBER}(%?)$`, "u");
 const COMPARED = new RegExp(`^(.*?)\\s*(>=|<=|[<>≥≤])\\s*${NUMBER}(%?)$`, "u");
 const NAMED = /^L?(?:ayer)?\s*(\d+)\s*(?:[.H]|,?\s*head)\s*(\d+)$/i;
+const LIKE = /^(?:like|near(?:est)?(?:\s+to)?|similar\s+to)\s+/i;
 const PLACED = /^head\s*(\d+)\s*(?:of|in)\s*layer\s*(\d+)$/i; // as articles say it
 const PLACE = /^(layer|head|group)s?(?:\s*(\d+))?$/i;
 const NO_LESS = /^-(?=[0.]*( %)?$)/; // the sign of what is rounded to zero
@@ -22,11 +25,13 @@ const IDLE = new Set( // words that say nothing of what a head does
 );
 
 export class Finder {
-  // box: its field and its table; data-measures: {name, title, also, percent, number} of each measure
+  // box: its field and its table; data-measures: {name, title, also, percent, number, control: [short,
+  // in full]} of each measure
   constructor(figure, box) {
     Object.assign(this, { figure, box });
     this.measures = JSON.parse(box.dataset.measures);
     [this.field, this.says, this.table] = ["input", "output", "table"].map((each) => box.querySelector(each));
+    new ResizeObserver(() => this.fit()).observe(box.querySelector(".live-figure__found"));
     this.field.addEventListener("input", () => ask(this.field.value, figure));
     box.addEventListener("click", ({ target }) => {
       const { found } = target.closest("[data-found]")?.dataset ?? {};
@@ -44,14 +49,39 @@ export class Finder {
     if (!all || now.every((each, n) => each === this.last?.[n])) return;
     this.last = now;
     if (!text.trim()) return this.found([], []);
-    const { error, near = [], wanted, measures } = this.understood(text);
+    const { error, near = [], wanted, measures, like } = this.understood(text);
     if (error) return this.askBack(error, near);
-    const rows = all.filter((row) => wanted.every((fits) => fits(row)));
+    let rows = all.filter((row) => wanted.every((fits) => fits(row)));
     const [{ measure, low } = {}] = measures;
     if (measure) {
       rows.sort((one, other) => (low ? 1 : -1) * (one[measure.name] - other[measure.name]));
     }
-    this.found(rows, measures.map((each) => each.measure), all, low ? "least" : "most");
+    let apart = null;
+    if (like) {
+      apart = this.apart(like, all);
+      if (!apart) return this.askBack(`There is no head ${like} here.`, []);
+      const other = (row) => headName(row) !== like;
+      rows = rows.filter(other).sort((one, two) => apart.of.get(one) - apart.of.get(two)).slice(0, SHOWN);
+    }
+    this.found(rows, measures.map((each) => each.measure), all, { first: low ? "least" : "most", like, apart });
+  }
+
+  // How far each head's places among all are from those of one, mean over the measures that apply to
+  // every head: {of: Map of row to that, 0 to 1, number of measures}; null if that head is not there.
+  apart(name, all) {
+    const here = all.findIndex((row) => headName(row) === name);
+    if (here < 0) return null;
+    const sums = all.map(() => 0);
+    let number = 0;
+    for (const { name: column } of this.measures) {
+      const values = all.map((row) => row[column]);
+      if (values.includes(null) || new Set(values).size < 2) continue;
+      number += 1;
+      const places = placesOf(values);
+      places.forEach((place, n) => (sums[n] += Math.abs(place - places[here]) / all.length));
+    }
+    const mean = (sum) => Number((sum / number).toFixed(9)); // so that equal ones are equal
+    return number ? { number, of: new Map(all.map((row, n) => [row, mean(sums[n])])) } : null;
   }
 
   // What a text asks for: conditions on a head, and the measures that they are about; or why not.
@@ -59,10 +89,13 @@ export class Finder {
     const wanted = [];
     const measures = [];
     const named = []; // one of these
+    let like; // the head that others are to be like
     for (const part of text.split(APART).map((each) => each.trim()).filter(Boolean)) {
-      const [, layer, head] = NAMED.exec(part.replace(PLACED, "$2.$1")) ?? [];
+      const [, layer, head] = NAMED.exec(part.replace(LIKE, "").replace(PLACED, "$2.$1")) ?? [];
       if (layer !== undefined) {
-        named.push(headName({ layer: Number(layer), head: Number(head) }));
+        const name = headName({ layer: Number(layer), head: Number(head) });
+        if (LIKE.test(part)) like = name;
+        else named.push(name);
         continue;
       }
       const { words, percent, ...bounds } = bounded(part);
@@ -85,7 +118,7 @@ export class Finder {
       wanted.push((row) => row[column] !== null && fits(row[column]));
     }
     if (named.length) wanted.push((row) => named.includes(headName(row)));
-    return { wanted, measures };
+    return { wanted, measures, like };
   }
 
   // The question of heads whose numbers are within bounds, {column: {low, high}}.
@@ -123,16 +156,23 @@ export class Finder {
     const beside = (cells) => [0, 1, 2].flatMap((n) => rows.map((row) => cells(row)[n]));
     const of = (row) => (rows.length > 1 ? `, ${headName(row)}` : "");
     const titles = (row) => [headName(row), `Control${of(row)}`, `Rank of ${all.length}${of(row)}`];
-    const lines = this.measures.map((each) => line([each.title, ...beside((row) => numbers(each, row, all))]));
+    const lines = this.measures.map((each) => {
+      const made = line([each.title, ...beside((row) => numbers(each, row, all))]);
+      for (const cell of [...made.cells].slice(1 + rows.length, 1 + 2 * rows.length)) tellControl(cell, each);
+      return made;
+    });
     return [line(["Measure", ...beside(titles)], "th"), ...lines];
   }
 
   // Heads, with a few measures each.
-  several(rows, measures, all) {
+  several(rows, measures, all, apart) {
     const titles = measures.flatMap(({ title }) => [title, "Control", "Rank"]);
     const cells = (row) => measures.flatMap((each) => numbers(each, row, all));
-    const listed = rows.slice(0, SHOWN).map((row) => line([headName(row), ...cells(row)]));
-    return [line(["Head", ...titles], "th"), ...listed];
+    const far = (row) => (apart ? [(apart.of.get(row) * all.length).toFixed(1)] : []);
+    const listed = rows.slice(0, SHOWN).map((row) => line([headName(row), ...far(row), ...cells(row)]));
+    const head = line(["Head", ...(apart ? ["Places apart"] : []), ...titles], "th");
+    measures.forEach((each, n) => tellControl(head.cells[(apart ? 2 : 1) + 3 * n + 1], each));
+    return [head, ...listed];
   }
 
   askBack(error, near) {
@@ -147,25 +187,57 @@ export class Finder {
     this.says.append(made, " ");
   }
 
-  // Shows heads in the table, and marks them. all: the rows of all heads; first: "most" or "least"
-  found(rows, measures, all = [], first = "most") {
+  // Shows heads in the table, and marks them, unless all are there. all: the rows of all heads;
+  // first: "most" or "least"; like: the head that they are to be like; apart: see `apart`
+  found(rows, measures, all = [], { first = "most", like, apart } = {}) {
     const { model } = this.figure.charts[0];
     const { text, figure = this.figure, dragged } = question();
     const listed = figure === this.figure && !dragged ? rows : [];
     this.table.hidden = !listed.length;
-    const sorted = measures.length && rows.length === all.length; // by one; nothing is left out
-    const many = sorted ? `All ${all.length} heads, ${first} first.` : `${rows.length || "None"} of ${all.length} heads.`;
+    const whole = rows.length === all.length; // nothing is left out
+    let many = measures.length && whole ? `All ${all.length} heads, ${first} first.` : `${rows.length || "None"} of ${all.length} heads.`;
+    if (apart && rows.length) {
+      many = `The ${rows.length} heads most like ${like}: their places among all ${all.length} heads are nearest to its own, mean of ${apart.number} measures.`;
+    }
     const listing = listed.length > SHOWN ? ` The first ${SHOWN} are listed.` : "";
     const error = listed.length ? " ± is one standard error." : "";
     this.says.textContent = all.length ? `${many}${listing}${error} ` : "";
     if (rows.length && !listed.length) this.offer("List them", text);
     const lost = this.measures.find(({ name }) => name === "lost");
     const told = [...new Set([...measures, ...(lost ? [lost] : [])])];
-    const few = listed.length <= (measures.length ? 1 : 2);
-    const lines = few ? this.whole(listed, all) : this.several(listed, told, all);
+    const few = !apart && listed.length <= (measures.length ? 1 : 2);
+    const lines = few ? this.whole(listed, all) : this.several(listed, told, all, apart);
     this.table.replaceChildren(...(listed.length ? lines : []));
+    if (few && listed.length === 1) this.tellOne({ ...listed[0], model });
+    this.fit();
     nameHeads(this.table, model);
-    answer(model, rows.map(headName));
+    answer(model, whole ? [] : rows.map(headName));
+  }
+
+  // Sideways, the table stops where a column begins, also at its end: the names of heads, which stay,
+  // cover no part of a number.
+  fit() {
+    const { table } = this;
+    const sideways = table.closest(".md-typeset__scrollwrap") ?? table.parentElement; // or the theme's
+    table.style.marginInlineEnd = "";
+    const [name, ...columns] = table.rows[0]?.cells ?? [];
+    const hidden = sideways.scrollWidth - sideways.clientWidth;
+    if (!name || hidden <= 0) return;
+    sideways.style.scrollPaddingInlineStart = `${name.offsetWidth}px`;
+    const stops = columns.map((each) => each.offsetLeft - columns[0].offsetLeft);
+    const last = stops.find((each) => each >= hidden) ?? hidden;
+    table.style.marginInlineEnd = `${last - hidden}px`;
+  }
+
+  // What a head does, a sentence, and a way to those like it.
+  tellOne({ layer, head, model }) {
+    this.offer(`like ${headName({ layer, head })}`);
+    const { last } = this;
+    atlasOf({ layer, head, model }).then((known) => {
+      if (!known || last !== this.last) return;
+      const said = Object.assign(document.createElement("span"), { textContent: `${known.does} ` });
+      this.says.prepend(said);
+    });
   }
 }
 
@@ -193,6 +265,21 @@ function numbers({ name, percent, number }, row, all) {
       .replace(NO_LESS, "").replace("-", "−");
   const place = 1 + all.filter((each) => each[name] > value).length;
   return [`${written(value)}${error === null ? "" : ` ± ${written(error)}`}`, written(control), String(place)];
+}
+
+// The place of each value among all, 1 for the lowest; ties have their mean place.
+function placesOf(values) {
+  const sorted = [...values].sort((one, other) => one - other);
+  const places = new Map(); // value -> its first place and its last
+  sorted.forEach((value, n) => places.set(value, [places.get(value)?.[0] ?? n + 1, n + 1]));
+  return values.map((value) => (places.get(value)[0] + places.get(value)[1]) / 2);
+}
+
+// Says in a cell what the control of a measure is, in few words, and in full to who points at it.
+function tellControl(cell, { control: [short, whole] }) {
+  if (!cell.textContent) return;
+  cell.append(" ", Object.assign(document.createElement("small"), { textContent: short }));
+  cell.title = `Control: ${whole}`;
 }
 
 function line(texts, cell = "td") {

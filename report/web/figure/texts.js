@@ -1,11 +1,17 @@
 // The text of an example as one head reads it, below its chart: the darker a token, the more surely
 // the head looks from it. Pointing at a token, or the arrow keys, mark the token that it looks at.
+// Above the text stands what the head does on average, where an atlas of the site says it.
+
+import { atlasOf } from "../reader/atlas.js";
 
 export class Reading {
   // box: its paragraph, and the line that says what is pointed at
   constructor(figure, box) {
     Object.assign(this, { figure, box, at: -1 });
     [this.text, this.says] = ["p", "output"].map((each) => box.querySelector(each));
+    this.does = Object.assign(document.createElement("p"), { className: "live-figure__does", hidden: true });
+    this.does.setAttribute("role", "status");
+    box.prepend(this.does);
     const spot = ({ target }) => [...this.text.children].indexOf(target.closest("span"));
     this.text.addEventListener("pointerover", (event) => this.point(spot(event)));
     this.text.addEventListener("pointerleave", () => this.point(-1));
@@ -21,6 +27,16 @@ export class Reading {
     this.text.replaceChildren(...this.tokens.map(({ word, strength }) => span(word, strength)));
     this.box.hidden = false;
     this.point(-1);
+    this.tellHead();
+  }
+
+  tellHead() {
+    const { head } = this.figure;
+    atlasOf(head).then((known) => {
+      if (["layer", "head", "model"].some((name) => head[name] !== this.figure.head[name])) return;
+      this.does.hidden = !known;
+      if (this.does.textContent !== known?.does) this.does.textContent = known?.does ?? "";
+    });
   }
 
   point(at) {

@@ -5,7 +5,8 @@ import { loadJson } from "../data/loading.js";
 const ROOT = new URL("../../", import.meta.url); // of the site
 let known;
 
-// head: {layer, head, model}; returns {line, address} of the atlas of its model, null if there is none
+// head: {layer, head, model}; returns {does, matters, address} of the atlas of its model, null if there
+// is none: what it does most, whether it matters ("" if that is not known), and where it is shown
 export async function atlasOf({ layer, head, model }) {
   const [, article] = /(?:articles|embed)\/([^/]+)\//.exec(location.pathname) ?? [];
   if (!article || head < 0) return null;
@@ -14,6 +15,7 @@ export async function atlasOf({ layer, head, model }) {
   const atlas = atlases?.[articles[article]?.[model]];
   const line = atlas?.lines[layer]?.[head];
   if (!line) return null;
+  const [does, matters = ""] = line.split("\n");
   const address = new URL(atlas.at.replaceAll("{layer}", layer).replaceAll("{head}", head), ROOT).href;
-  return { line, address };
+  return { does, matters, address };
 }

@@ -70,7 +70,9 @@ function tell() {
   line.replaceChildren(name, sameHead(at, pins()) ? " click to undo" : " click to show it");
   atlasOf(at).then((found) => {
     if (!found || !sameHead(at, shown) || line.children.length > 1) return;
-    line.append(Object.assign(document.createElement("small"), { textContent: found.line }));
+    for (const textContent of [found.does, found.matters].filter(Boolean)) {
+      line.append(Object.assign(document.createElement("small"), { textContent }));
+    }
     if (!card.hidden) place(anchor.getBoundingClientRect()); // it has grown
   });
 }

@@ -81,7 +81,8 @@ function showPins() {
 async function addAtlas(said) {
   const found = await atlasOf(pins());
   if (!found || said !== box.dataset.said || box.querySelector("a")) return;
-  const way = Object.assign(document.createElement("a"), { className: "pins__atlas", title: found.line });
+  const way = Object.assign(document.createElement("a"), { className: "pins__atlas" });
+  way.title = `${found.does} ${found.matters}`.trim();
   way.href = found.address;
   way.textContent = "what it does";
   box.querySelector(".pins__chip").after(way);
