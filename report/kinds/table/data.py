@@ -6,16 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from report.datasets.formats import class_shares, columnar, renderings
+from report.datasets.formats import columnar, renderings
 from report.datasets.formats.renderings import RenderedTable
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
 from report.errors import ReportError
 from report.kinds.passage.data import PassageData
-
-CLASS_SUM_ERROR = len(CLASSES) * class_shares.STEP
-"""How far the sum over the classes of a head may be off: each share is rounded."""
-SHARE_ERROR = 0.002
-"""How far a share may be from the one computed from the attention files, which are rounded."""
 
 
 def opened(paths: Iterable[Path]) -> "TableData":
@@ -101,8 +96,8 @@ class TableData(PassageData):
 def verify(data: TableData) -> None:
     """Verify the datasets of one article about a table, beyond their schemas.
 
-    raises: ReportError if tokens lie outside the table, if the classes of a head do not add up to
-        1, or if the shares of the first rendering do not follow from its attention files
+    raises: ReportError if tokens lie outside the table, or if the first rendering has others than
+        the passage
     """
     rows, columns = data.about["rows"], len(data.about["columns"])
     for text in data.renderings.values():
@@ -118,27 +113,3 @@ def verify(data: TableData) -> None:
     first = data.first
     if [token.id for token in first.tokens] != [token.id for token in data.tokens]:
         raise ReportError(f"rendering {first.name!r} has other tokens than the passage")
-    for name in data.renderings:
-        total = sum(data.shares(target, name) for target in data.targets)
-        if (np.abs(total - 1) > CLASS_SUM_ERROR).any():
-            layer, head = np.unravel_index(np.abs(total - 1).argmax(), total.shape)
-            raise ReportError(
-                f"rendering {name!r}: the classes of layer {layer} head {head} do not add up"
-            )
-    _verify_shares(data, first.name)
-
-
-def _verify_shares(data, name):
-    targets = data.targets[: -1 if "other" in data.targets else None]
-    given = {target: data.shares(target, name) for target in targets}
-    classes = data.classes[data.current]
-    for layer, head in np.ndindex(data.layers, data.heads):
-        probability = data.attention(layer, head).probability[data.current]
-        for target in targets:
-            member = classes == list(CLASSES).index(target)
-            computed = (probability * member).sum(1).mean()
-            if abs(computed - given[target][layer, head]) > SHARE_ERROR:
-                raise ReportError(
-                    f"rendering {name!r}: layer {layer} head {head} gives {computed:.4f} to "
-                    f"{target}, but the dataset says {given[target][layer, head]:.4f}"
-                )

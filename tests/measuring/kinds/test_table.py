@@ -115,15 +115,14 @@ def test_a_built_site_with_a_table_is_checked_as_a_whole(measured, tmp_path):
     (site / "index.html").write_text(f"<!doctype html>{head}<title>Home</title>")
     counts = checked(site)
     assert counts["datasets"] == len(list(folder.rglob("*.json"))) - 1
-    path = copy / "class_shares.json"
+    path = copy / "renderings.json"
     content = json.loads(path.read_text("utf-8"))
-    values = content["tables"]["heads"]["columns"]["probability"]["values"]
-    values[0] += 5000
+    content["renderings"][0]["tokens"][9]["id"] += 1
     store.write(path, content)
     manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
-    manifest["files"]["class_shares.json"]["sha256"] = files.sha256(path)
+    manifest["files"]["renderings.json"]["sha256"] = files.sha256(path)
     store.write(copy / "manifest.json", store.sealed(manifest))
-    said = f"datasets/small/{folder.name}: rendering 'csv': the classes of layer 0 head 0 do not"
+    said = f"datasets/small/{folder.name}: rendering 'csv' has other tokens"
     with pytest.raises(ReportError, match=re.escape(said)):
         checked(site)
 
