@@ -46,16 +46,20 @@ def release(data: StudyData) -> dict[str, str | dict]:
     return dict(import_module(f"report.kinds.{data.kind}.release").release(data))
 
 
-def heads_known(
-    data: StudyData,
-) -> tuple[Sequence[str], Iterable[tuple[ModelData, list[list[str]]]]]:
-    """Of a kind that tells heads apart, its figures of one head, to which other articles lead, the
-    first that is placed; and each model of an article, and by layer and head the line about a head
-    that other articles show. Both are empty of other kinds."""
+def one_head(data: StudyData) -> Sequence[str]:
+    """Of a kind that tells heads apart, its figures of one head, in the order in which the page of
+    a head has them; none of other kinds, whose heads have no page."""
     if file_of(data.kind, "release.py") is None:
-        return (), ()
-    module = import_module(f"report.kinds.{data.kind}.release")
-    return module.ONE_HEAD, module.heads(data)
+        return ()
+    return import_module(f"report.kinds.{data.kind}.release").ONE_HEAD
+
+
+def heads_known(data: StudyData) -> Iterable[tuple[ModelData, list[list[str]]]]:
+    """Of a kind that tells heads apart, each model of an article, and by layer and head the line
+    about a head that other articles show; none of other kinds."""
+    if file_of(data.kind, "release.py") is None:
+        return ()
+    return import_module(f"report.kinds.{data.kind}.release").heads(data)
 
 
 def questions(data: StudyData) -> tuple[str, int, dict[str, str]]:

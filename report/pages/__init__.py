@@ -1,6 +1,7 @@
 """From datasets to Markdown: articles, and the pages around them.
 
 render.py        an article becomes a page: its template is filled in; a page for each figure alone
+head_page.py     the page of one head, for an article that tells heads apart
 article.py       what an article found, and its figures; placed.py a figure at its place
 prose.py         checks an article before a model runs, by its templates as they are parsed
 claims.py        sentences with what must hold of the data for them

@@ -14,6 +14,7 @@ from report.figures.build.find import HEADS, figure_named, figure_names, figure_
 from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
+from report.kinds import folders
 from report.pages import claims, sentences
 from report.pages.bibliography import Citations
 from report.pages.glossary import term
@@ -29,6 +30,9 @@ BYLINE_HERE = "<!-- byline -->"
 
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
+
+HEAD_PAGE = "head"
+"""What no figure of an atlas is called; see `head_page.py`."""
 
 FUNCTIONS = (
     *("figure", "ref", "passage", "table_text", "can_draw", "left_out"),
@@ -125,6 +129,10 @@ class ArticleFigures:
                 f"figure key {key[:80]!r} is a part of addresses and of names of files; give one "
                 "of letters, digits, hyphens and underscores."
             )
+        if key == HEAD_PAGE and folders.one_head(self.data):
+            raise ReportError(
+                f"figure key {key!r} is the address of the page of one head; give another."
+            )
         if any(placed.name == key for placed in self.placed):
             raise ReportError(
                 f"figure {key!r} is placed twice; refer to it by ref({key!r}), or give it another "
@@ -150,17 +158,19 @@ class ArticleFigures:
         context = self._figure_context(placed, controls) | self._caption(placed)
         return self._html("_figure.html.j2", **context)
 
-    def alone(self, placed: PlacedFigure, root: str = ROOT) -> Markup:
+    def alone(self, placed: PlacedFigure, root: str = ROOT, pictures: bool = True) -> Markup:
         """The HTML of a figure for a page of its own, where no other can be joined to it.
 
         root: from the page's address to the root of the site; by default the page lies as deep as
             an article's: `embed/<name>/<figure>.html`
+        pictures: whether still pictures show it at the state in which the article has it
         """
         figure, state = placed.figure, placed.state
         controls = choices.at_state(controls_for(figure, placed.data, state), state)
-        return self._html(
-            "_figure.html.j2", **self._figure_context(placed, controls, root) | {"linked": ""}
-        )
+        context = self._figure_context(placed, controls, root) | {"linked": ""}
+        if not pictures:
+            context |= {"pictures": False, "embed": ""}
+        return self._html("_figure.html.j2", **context)
 
     def ref(self, name: str) -> Markup | str:
         """`{{ ref("attention_map") }}`: a link "Figure 1", before or after the figure.

@@ -19,7 +19,7 @@ from report.datasets.read.study import StudyData
 from report.kinds import folders
 from report.kinds.passage.data import PassageData
 from report.models.find import known
-from report.pages import filters
+from report.pages import filters, head_page
 from report.pages.glossary import glossary
 from report.pages.page import Page
 from report.pages.templates import environment
@@ -152,13 +152,13 @@ def write_heads(pages: list[Page], datas: list, site_src: Path) -> None:
     """
     atlases, models = [], {}
     for page, data in zip(pages, datas, strict=True):
-        names, known_heads = folders.heads_known(data)
-        figure = next((page.figures[name] for name in names if name in page.figures), None)
-        for model, lines in known_heads if figure else ():
+        addressed = head_page.models(data) if folders.one_head(data) else ()
+        known_heads = folders.heads_known(data)
+        for (name, _, label), (model, lines) in zip(addressed, known_heads, strict=True):
             models.setdefault(_checksum(model), len(atlases))
-            state = "layer={layer},head={head},pinned_layer={layer},pinned_head={head}"
-            at = f"articles/{page.name}/#fig-{figure[0]}:{state}"
-            atlases.append({"article": page.name, "at": at, "lines": lines})
+            at = f"embed/{page.name}/{head_page.FILE}#{head_page.anchor('{layer}', '{head}', name)}"
+            about = {"article": page.name, "model": name, "label": label, "at": at}
+            atlases.append(about | {"lines": lines, "named": {}})
     articles = {
         page.name: {
             name: models[_checksum(model)]
@@ -170,8 +170,26 @@ def write_heads(pages: list[Page], datas: list, site_src: Path) -> None:
     content = {
         "atlases": atlases,
         "articles": {name: each for name, each in articles.items() if each},
+        "titles": {page.name: page.title for page in pages if articles[page.name]},
     }
+    for article, of_models in content["articles"].items():
+        _add_named(atlases, article, of_models, site_src)
     files.write_text(site_src / HEADS, json.dumps(content, ensure_ascii=False))
+
+
+def _add_named(atlases, article, of_models, site_src):
+    """Note at the atlases of its models that an article speaks of a head."""
+    text = (site_src / f"articles/{article}/index.md").read_text("utf-8")
+    for model, name, layer, head in dict.fromkeys(NAMED.findall(text)):
+        lines = atlases[of_models[model]]["lines"] if model in of_models else []
+        if int(layer) < len(lines) and int(head) < len(lines[0]):
+            atlases[of_models[model]]["named"].setdefault(name, []).append(article)
+
+
+NAMED = re.compile(
+    r'<span class="head-name" data-model="([^"]*)">(?:<a [^>]*>)?(L(\d{1,3})H(\d{1,3}))<'
+)
+"""The name of a head in a text: its model, the name, the layer and the head."""
 
 
 def _checksum(model):

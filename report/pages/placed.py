@@ -140,10 +140,11 @@ def with_rows(panel: Panel, data: Data, article: str) -> Panel:
     article: the name of the one that it is drawn for
     """
     places = panel.spec["usermeta"]["report"]["data"]
-    if has_several(data):  # its datasets lie below, in a folder a model
-        places.setdefault("tokens", f"{data.models[0].address}passage.json")
-    elif not hasattr(type(data), "tokens"):  # of no text, or of many, of which none is shown
+    of = data.models[0] if has_several(data) else data
+    if not hasattr(type(of), "tokens"):  # of no text, or of many, of which none is shown
         places.setdefault("tokens", None)
+    elif has_several(data):  # its datasets lie below, in a folder a model
+        places.setdefault("tokens", f"{of.address}passage.json")
     place = defaults.place_of_rows(panel.spec)
     if place:
         up = "../" * (2 + data.address.count("/"))

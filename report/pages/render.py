@@ -12,7 +12,7 @@ sheet (`web/page/sidenotes.css`) shows beside the sentence, in wide windows only
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from report.figures.build.still import (
     write_pictures,
 )
 from report.kinds import folders
-from report.pages import filters, sentences
+from report.pages import filters, head_page, sentences
 from report.pages.article import BYLINE_HERE, ArticleFigures, figure_for, no_cover, partial
 from report.pages.claims import ThroughErrors
 from report.pages.gallery import places
@@ -81,10 +81,14 @@ _NOTE = '<small class="sidenote" data-search-exclude>{}</small>'
 _NUMBER = '<span class="sidenote__number">{}</span>'
 
 
-def write_embed_pages(study: Study, article: ArticleFigures, site_src: Path) -> None:
+def write_embed_pages(
+    study: Study, article: ArticleFigures, site_src: Path, more: Mapping[str, str] | None = None
+) -> None:
     """Write `embed/<article>/<figure>.html` below `site_src` for every figure of an article.
 
     Pages of figures that the article no longer has are removed.
+
+    more: name -> text of a page beside them
     """
     folder = files.inside(site_src, f"embed/{study.name}")
     template = environment(article.project.root / "templates").get_template("embed.html.j2")
@@ -98,10 +102,10 @@ def write_embed_pages(study: Study, article: ArticleFigures, site_src: Path) -> 
             back=f"../../articles/{study.name}/",
         )
         files.write_text(folder / f"{placed.name}.html", page)
-    names = {placed.name for placed in article.placed}
-    for path in folder.glob("*.html"):
-        if path.stem not in names:
-            files.remove(path)
+    for name, page in (more or {}).items():
+        files.write_text(folder / name, page)
+    names = {*(more or {}), *(f"{placed.name}.html" for placed in article.placed)}
+    files.remove_others(folder.glob("*.html"), names)
 
 
 def render_article(
@@ -134,8 +138,10 @@ def render_article(
     content = filters.unbroken(_render(study, article, context), names)
     article.conclusion = filters.unbroken(article.conclusion, names)
     cover = _cover(study, data, article)
-    _write_unwritten(files.inside(site_src, f"figures/{study.name}"), article, cover)
-    write_embed_pages(study, article, site_src)
+    of_head = head_page.figures(article)
+    beside = [placed for placed in of_head if placed not in article.placed]
+    _write_unwritten(files.inside(site_src, f"figures/{study.name}"), article, cover, beside)
+    write_embed_pages(study, article, site_src, head_page.pages(study, article, of_head))
     minutes = filters.reading_minutes(content, len(article.placed))
     content = with_sidenotes(content)
     title = study.front_matter.title
@@ -149,6 +155,7 @@ def render_article(
     store.write(files.inside(datasets, NAME), origin)
     context |= {"data": data, "content": content, "page": page, "provenance": origin}
     context["BYLINE_HERE"] = BYLINE_HERE
+    context["first_head"] = head_page.anchor(0, 0, head_page.models(data)[0][0])
     context["references"] = _references(study, article)
     markdown = wrapper.render(study=study, **context)
     # An index of a folder: its links in HTML are then right for builders that leave them alone
@@ -210,11 +217,13 @@ def _context(study, data):
     return {"data": chosen, "model": data.models[0].manifest["model"], **findings}
 
 
-def _write_unwritten(folder, article, cover):
+def _write_unwritten(folder, article, cover, beside):
     """Write the files of each figure, and of the cover, unless these very ones were written last
-    and nobody has changed one since."""
+    and nobody has changed one since. beside: figures that the article does not place, which have no
+    pictures"""
     cache, front = article.cache, cover.panels[0]
-    fresh = [placed for placed in article.placed if not _is_written(cache, placed.name, placed)]
+    every = [*article.placed, *beside]
+    fresh = [placed for placed in every if not _is_written(cache, placed.name, placed)]
     texts = _write_figures(folder, fresh, article)
     for placed in fresh:
         _note(cache, placed.name, placed, _files_of(folder, placed, texts))
@@ -222,9 +231,9 @@ def _write_unwritten(folder, article, cover):
         with _drawing(cover, article):
             write_cover(folder / cover_base(front), cover.figure, front, cover.data)
         _note(cache, COVER, cover, [folder / name for name in cover_names(front)])
-    names = [COVER, *(placed.name for placed in article.placed)]
+    names = [COVER, *(placed.name for placed in every)]
     _remove_undrawn(
-        folder, article, {path.name for name in names for path in cache.results["written", name][1]}
+        folder, every, {path.name for name in names for path in cache.results["written", name][1]}
     )
 
 
@@ -281,32 +290,32 @@ def _write_figures(folder, figures, article):
     """
     for placed in figures:
         with _drawing(placed, article):
-            _write_figure(folder, placed)
+            _write_figure(folder, placed, pictures=placed in article.placed)
     texts = sentences.sentence_files(figures)
     for name, content in texts.items():
         files.write_text(files.inside(folder, name), store.dumps(content))
     return texts.keys()
 
 
-def _write_figure(folder, placed):
+def _write_figure(folder, placed, pictures):
     for panel in _charts(placed):
         files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
         compiled = store.dumps(vega.vega(panel.spec))
         files.write_text(folder / f"{panel.name}.vega.json", compiled)
         for name, rows in placed.written_rows(panel):
             store.write(files.inside(folder, f"{defaults.ROWS}/{panel.name}/{name}"), rows)
-    for panel in placed.panels:
+    for panel in placed.panels if pictures else ():
         write_pictures(folder / panel.name, placed.figure, panel, placed.data)
 
 
-def _remove_undrawn(folder, article, names):
+def _remove_undrawn(folder, figures, names):
     """Remove specifications, pictures, rows and sentences of figures that the article no longer
     has.
 
-    names: names of all files of its figures and of its cover
+    figures: those that it has; names: names of all files of its figures and of its cover
     """
     files.remove_others([*folder.glob("*.json"), *folder.glob("*.svg")], names)
-    charts = {panel.name for placed in article.placed for panel in _charts(placed)}
+    charts = {panel.name for placed in figures for panel in _charts(placed)}
     for path in files.inside(folder, defaults.ROWS).glob("*"):
         if path.name not in charts:
             files.remove(path)

@@ -25,6 +25,7 @@ from report.datasets import store, whole
 from report.errors import ReportError, command
 from report.files import unreplaced
 from report.kinds import folders, questions
+from report.pages.lists import HEADS
 from report.site import protect, sums
 from report.site.address import built_for
 from report.site.links import in_script, in_styles, is_foreign, leads_to
@@ -218,6 +219,7 @@ def _check(folder):
         problems += _check_files(folder, pattern, links_in, site)
     anchors = {path: page.anchors for path, page in pages.items()}
     problems += check_services(folder, site, anchors)
+    problems += check_heads(folder, anchors)
     problems += check_datasets(folder, counts)
     if problems:
         more = f" (and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
@@ -312,7 +314,8 @@ def _check_links(path, page, pages, folder, counts, site):
         counts["pictures" if target.suffix in (".svg", ".png") else "links"] += 1
         anchor = unquote(parts.fragment)
         is_page = target in pages and not anchor.startswith(("only-", ":~:"))
-        anchors = {anchor, anchor.partition(":")[0]}  # "fn:1", or "fig-1:layer=2": a figure's state
+        # "fn:1", or "fig-1:layer=2": a figure's state; "head=L1H2": what a page is about
+        anchors = {anchor, anchor.partition(":")[0], anchor.partition("=")[0]}
         if is_page and not anchors & pages[target].anchors:
             missing = min(anchors, key=len)
             problems.append(f"{link}: that page has no anchor #{missing}")
@@ -373,6 +376,32 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
                 folders.verify(kind, path)
         except ReportError as error:
             problems.append(f"{where}: {error}")
+    return problems
+
+
+def check_heads(folder: Path, anchors: Mapping[Path, set[str]]) -> list[str]:
+    """Problems of the file by which pages find those of heads: phrases that begin with its name.
+
+    folder: of the site; anchors: path of a page -> its anchors
+    """
+    path = folder / HEADS
+    if not path.is_file():
+        return []
+    try:
+        content = json.loads(path.read_bytes())
+        to = [(each["at"].partition("#")[0], {"head"}) for each in content["atlases"]]
+        to += [(f"articles/{name}/", set()) for name in [*content["articles"], *content["titles"]]]
+        for atlas in content["atlases"]:
+            to += [(f"articles/{name}/", set()) for of in atlas["named"].values() for name in of]
+    except (OSError, *BROKEN) as error:
+        return [f"{HEADS}: cannot be read ({error!r})"]
+    problems = []
+    for address, needed in dict.fromkeys((address, frozenset(of)) for address, of in to):
+        target = leads_to(address, folder / "index.html", folder)
+        if target is None:
+            problems.append(f"{HEADS}: {address} leads nowhere")
+        elif not needed <= anchors.get(target, set()):
+            problems.append(f"{HEADS}: {address} is not the page of a head")
     return problems
 
 

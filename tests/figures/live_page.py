@@ -15,10 +15,11 @@ from report import files
 from report.datasets import store
 from report.figures.build import vega
 from report.figures.build.find import figure_named, figure_names
-from report.pages import sentences
+from report.pages import head_page, sentences
 from report.pages.article import ArticleFigures
 from report.pages.assets import write_assets
 from report.pages.policy import policy
+from report.pages.provenance import write_release
 from report.pages.render import write_embed_pages
 from report.project import Project
 from tests.commands import ROOT
@@ -126,15 +127,15 @@ PROJECT = Project(ROOT)
 
 ATLAS = {
     "article": "atlas",
-    "at": "articles/atlas/#fig-7:layer={layer},head={head}",
+    "at": "embed/atlas/head.html#head=L{layer}H{head}",
     "lines": [[f"place {n} of 9 in “<b>” ({m})" for m in range(9)] for n in range(9)],
 }
 """An atlas of the site, of the models of all pages."""
 
 
-def write(site, data, names=ORDER):
+def write(site, data, names=ORDER, study=HAND):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
-    article = ArticleFigures("hand", PROJECT, data)
+    article = ArticleFigures(study.name, PROJECT, data)
     article.announced = list(names)
     body = str(article.passage()) if "attention_map" in names else ""
     if "table_attention_map" in names:
@@ -142,23 +143,27 @@ def write(site, data, names=ORDER):
     for name in names:
         panels = {"data": hand_conditions.panels(data, name)} if name in GRIDS else {}
         body += str(article.figure(name, **panels))  # Markup would escape what stands before it
-    folder = site / "figures" / "hand"
-    for placed in article.placed:
+    folder = site / "figures" / study.name
+    of_head = head_page.figures(article)
+    every = [*article.placed, *(placed for placed in of_head if placed not in article.placed)]
+    for placed in every:
         for panel in (*placed.panels, *placed.variants):
             files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
             compiled = store.dumps(vega.vega(panel.spec))
             files.write_text(folder / f"{panel.name}.vega.json", compiled)
             for name, rows in placed.written_rows(panel):
                 store.write(folder / "rows" / panel.name / name, rows)
-    for name, content in sentences.sentence_files(article.placed).items():
+    for name, content in sentences.sentence_files(every).items():
         files.write_text(folder / name, store.dumps(content))
+    if of_head:
+        write_release(data, site / "datasets" / study.name)
     write_assets(site)
     ids = getattr(data, "names", None) or [
         data.path.name for data in [data] if hasattr(data, "path")
     ]
-    known = {"articles": {"hand": dict.fromkeys(ids, 0)}, "atlases": [ATLAS]}
+    known = {"articles": {study.name: dict.fromkeys(ids, 0)}, "atlases": [ATLAS]}
     files.write_text(site / "models" / "heads.json", store.dumps(known))
-    write_embed_pages(HAND, article, site)
+    write_embed_pages(study, article, site, head_page.pages(study, article, of_head))
     page = f"""<!doctype html><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{policy()}">
@@ -167,7 +172,7 @@ def write(site, data, names=ORDER):
 <script type="module" src="../../assets/page/start.js"></script>
 <style>html {{ font-size: 125% }} body {{ max-width: 720px; font-family: sans-serif }}</style>
 <body class="md-typeset" data-md-color-scheme="default">{body}"""
-    files.write_text(site / "articles" / "hand" / "index.html", page)
+    files.write_text(site / "articles" / study.name / "index.html", page)
     for path in site.rglob("*.html"):
         for picture in re.findall(r"[\w./-]+\.svg", path.read_text("utf-8")):
             files.write_text(path.parent / picture, "<svg xmlns='http://www.w3.org/2000/svg'/>")

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from report import files
 from report.datasets.read.study import open_study
 from report.figures import composition, head_examples, head_tokens, heads_by_two, heads_map
 from report.figures.build.find import figure_named
@@ -525,17 +526,30 @@ def test_composition_follows_what_is_read_and_who_reads(desk, atlas_address):
 
 
 def test_articles_about_a_model_find_its_atlas(atlas, tmp_path):
-    names = {"atlas": {"heads_by_two": (1, ""), "head_examples": (4, "")}, "other": {}}
-    pages = [SimpleNamespace(name=name, figures=figures) for name, figures in names.items()]
-    write_heads(pages, [atlas, atlas], tmp_path)
+    names = {"atlas": "The Atlas", "other": "Another"}
+    pages = [SimpleNamespace(name=name, title=title) for name, title in names.items()]
+    mark = f'<span class="head-name" data-model="{atlas.path.name}">'
+    texts = {
+        "atlas": f"{mark}L1H2</span> and {mark}L99H0</span>, which it has not",
+        "other": f'{mark}<a class="term" href="x">L1H2</a></span>',
+    }
+    for name, text in texts.items():
+        files.write_text(tmp_path / "articles" / name / "index.md", text)
+    study = hand_made.study(tmp_path / "passage", "rotary")
+    study.manifest["model"] = atlas.manifest["model"]  # the same weights
+    study.manifest["key"] = atlas.manifest["key"]
+    with_its_name = SimpleNamespace(kind="passage", models=[study], names=[atlas.path.name])
+    write_heads(pages, [atlas, with_its_name], tmp_path)
     content = json.loads((tmp_path / HEADS).read_text("utf-8"))
     (found,) = content["atlases"]
-    assert found["at"].startswith("articles/atlas/#fig-4:layer={layer},head={head}")
-    assert found["at"].endswith(",pinned_layer={layer},pinned_head={head}")  # the others follow
+    assert found["at"] == "embed/atlas/head.html#head=L{layer}H{head}&model=hand"
+    assert found["named"] == {"L1H2": ["atlas", "other"]}
     assert content["articles"] == {name: {atlas.path.name: 0} for name in names}
+    assert content["titles"] == names
     layer, head = hand_atlas.PREVIOUS
     line = found["lines"][layer][head]
     assert line == sentences.of_heads(atlas)[layer][head]
     assert [len(each) for each in found["lines"]] == [atlas.heads] * atlas.layers
-    write_heads(pages[1:], [atlas], tmp_path)
-    assert json.loads((tmp_path / HEADS).read_text("utf-8")) == {"atlases": [], "articles": {}}
+    write_heads(pages[1:], [with_its_name], tmp_path)
+    none = {"atlases": [], "articles": {}, "titles": {}}
+    assert json.loads((tmp_path / HEADS).read_text("utf-8")) == none

@@ -281,10 +281,16 @@ def test_what_an_atlas_says_of_a_head_stands_at_it_and_leads_there(page, address
     name.hover()
     until(page, "document.querySelector('.head-card:not([hidden]) small')")
     assert page.locator(".head-card small").text_content() == line  # text, whatever it is
+    own = f"/embed/atlas/head.html#head=L{at[0]}H{at[1]}"
+    page.locator(".head-card a").hover()  # the card stays for a pointer that goes to it
+    page.wait_for_timeout(1000)
+    assert page.locator(".head-card a").get_attribute("href").endswith(own)
+    page.mouse.move(2, 2)
+    until(page, "document.querySelector('.head-card').hidden")
     name.click()
     until(page, "document.querySelector('.pins__atlas')")
     link = page.locator(".pins__atlas")
     assert link.get_attribute("title") == line
-    assert link.get_attribute("href").endswith(f"/articles/atlas/#fig-7:layer={at[0]},head={at[1]}")
+    assert link.get_attribute("href").endswith(own)
     page.keyboard.press("Escape")
     until(page, "!document.querySelector('.pins__atlas')")

@@ -19,8 +19,8 @@ from report.kinds.atlas.data import AtlasData, AtlasModels
 TABLE = "heads"
 """What the table of a table/1 dataset is called."""
 
-ONE_HEAD = ("head_examples", "head_distances", "head_tokens")
-"""Figures of one head, to which other articles lead; the first that is placed."""
+ONE_HEAD = ("head_distances", "head_tokens", "head_examples", "composition")
+"""Figures of one head, in the order in which its page has them."""
 
 WITH_FIELD = "heads_by_two"
 """The figure with a field that finds heads."""

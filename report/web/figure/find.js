@@ -175,6 +175,24 @@ export class Finder {
     return [head, ...listed];
   }
 
+  // The ways to the pages of heads that are listed; of two whose numbers stand beside each other, to
+  // the page of both.
+  async leadOn(rows, model, few) {
+    const known = await Promise.all(rows.map((row) => atlasOf({ ...row, model })));
+    const names = [...this.table.querySelectorAll("th")];
+    rows.forEach((row, n) => {
+      const name = names.find(({ textContent }) => textContent === headName(row));
+      if (!known[n] || !name || name.querySelector("a")) return;
+      const way = Object.assign(document.createElement("a"), { href: known[n].address, className: "live-figure__way" });
+      way.setAttribute("aria-label", `Page of ${headName(row)}`);
+      way.title = "Its own page";
+      name.append(way);
+    });
+    if (!few || rows.length !== 2 || !known[0] || this.says.querySelector("a")) return;
+    const both = `${known[0].address}&beside=${headName(rows[1])}`;
+    this.says.append(Object.assign(document.createElement("a"), { href: both, textContent: "Side by side" }));
+  }
+
   askBack(error, near) {
     this.found([], []);
     this.says.textContent = `${error} `;
@@ -211,6 +229,7 @@ export class Finder {
     if (few && listed.length === 1) this.tellOne({ ...listed[0], model });
     this.fit();
     nameHeads(this.table, model);
+    this.leadOn(listed.slice(0, SHOWN), model, few).catch(console.warn);
     answer(model, whole ? [] : rows.map(headName));
   }
 
@@ -257,7 +276,7 @@ const within = ({ low = -Infinity, high = Infinity, open }, scale = 1) => (value
   open ? low / scale < value && value < high / scale : low / scale <= value && value <= high / scale;
 
 // A value with its standard error, its control, and its place among all heads.
-function numbers({ name, percent, number }, row, all) {
+export function numbers({ name, percent, number }, row, all) {
   const { [name]: value, [`error_${name}`]: error, [`control_${name}`]: control } = row;
   if (value === null) return ["does not apply", "", ""];
   const written = (each) =>

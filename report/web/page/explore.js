@@ -3,6 +3,7 @@
 
 import { hold } from "../data/loading.js";
 import { inText, onPin, pins } from "../reader/marks.js";
+import "./palette.js";
 
 const MODULES = []; // figures.js and all that it imports, listed by the build
 window.scriptsOfFigures = MODULES;
@@ -11,10 +12,6 @@ const PAUSE = 250; // milliseconds without a key
 const PATIENCE = 2000; // milliseconds after which the other figures do not wait for the first one
 const LONGEST = 8000; // characters of a text in an address
 const KEPT = 12; // texts that were tried before
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const follow = () => (document.body.dataset.mdColorScheme = dark.matches ? "slate" : "default");
-follow();
-dark.addEventListener("change", follow);
 
 // As Material's: scripts subscribe to it, and are called for each new page.
 const subscribers = [];

@@ -10,6 +10,7 @@ let waiting; // timer until it is written
 let settling; // timer until the newest entry is settled
 let open = false; // whether the newest entry may still be replaced
 let written = () => {};
+let own = false; // whether the page has an address of its own, in which figures have no part
 
 // `listener` is called when the address has been written.
 export function onWritten(listener) {
@@ -35,10 +36,14 @@ export function parsed(hash) {
 
 // What will be in the address once the reader pauses; `give` returns the fragment then.
 export function write(give) {
+  if (own) return;
   pending = give;
   clearTimeout(waiting);
   waiting = setTimeout(flush, PAUSE);
 }
+
+// From now on the address is the page's.
+export const keepAddress = () => (own = true);
 
 // The change is done: the next one is a step of its own.
 export function settle() {
@@ -71,7 +76,8 @@ function flush() {
 
 // The address that others can open: of a page in one file, that of the published page, if it has
 // one. window.bundled: see report/site/bundled/page.py.
-export const shared = (hash) => new URL(hash, window.bundled?.published || location.href).href;
+export const shared = (hash) =>
+  own ? location.href : new URL(hash, window.bundled?.published || location.href).href;
 
 // What a downloaded file says it is from. Of a page in one file that is published nowhere, the name
 // alone: nobody else is to know the folders of its reader.

@@ -6,7 +6,7 @@ const ROOT = new URL("../../", import.meta.url); // of the site
 let known;
 
 // head: {layer, head, model}; returns {does, matters, address} of the atlas of its model, null if there
-// is none: what it does most, whether it matters ("" if that is not known), and where it is shown
+// is none: what it does most, whether it matters ("" if that is not known), and the address of its page
 export async function atlasOf({ layer, head, model }) {
   const [, article] = /(?:articles|embed)\/([^/]+)\//.exec(location.pathname) ?? [];
   if (!article || head < 0) return null;

@@ -19,7 +19,8 @@ card.id = "head-card";
 const pictures = new WeakMap(); // file of a head -> {ramp, canvas}
 
 const line = document.createElement("p");
-let waiting;
+let waiting; // timer until it comes
+let leaving; // timer until it goes: meanwhile the pointer may come to its link
 let anchor; // what it stands beside
 let figures; // a map of element to Figure, of this page
 
@@ -33,6 +34,7 @@ addEventListener("scroll", hide, { capture: true, passive: true });
 
 function hide() {
   clearTimeout(waiting);
+  clearTimeout(leaving);
   card.hidden = true;
   document.querySelector(`[aria-describedby=${card.id}]`)?.removeAttribute("aria-describedby");
 }
@@ -42,12 +44,33 @@ let shown = {}; // the head
 function changed() {
   const { layer, head, model } = marked();
   const at = { layer, head, model };
+  clearTimeout(leaving);
   if (sameHead(at, shown)) return tell();
+  if (head < 0 && !card.hidden && isHeld() && !byFinger()) {
+    leaving = setTimeout(leave, 2 * PATIENCE);
+    return;
+  }
   shown = at;
   hide();
   if (head < 0 || byFinger()) return; // what a finger is at, a card would cover
   waiting = setTimeout(() => show(at).catch(console.warn), PATIENCE);
 }
+
+// At a name in the text the pointer can go on to the card; over a chart, the card is in nobody's way.
+const isHeld = () => anchor.matches("button");
+
+function leave() {
+  if (card.matches(":hover")) return;
+  shown = {};
+  hide();
+}
+
+card.addEventListener("pointerleave", () => (leaving = setTimeout(leave, 2 * PATIENCE)));
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  shown = {};
+  hide();
+});
 
 async function show(at) {
   const name = document.querySelector("button.head-name:is(:hover, :focus-visible)");
@@ -60,6 +83,7 @@ async function show(at) {
   (document.fullscreenElement ?? document.body).append(card);
   card.hidden = false;
   anchor = beside;
+  card.classList.toggle("head-card--held", isHeld());
   name?.setAttribute("aria-describedby", card.id);
   place(beside.getBoundingClientRect());
 }
@@ -70,6 +94,10 @@ function tell() {
   line.replaceChildren(name, sameHead(at, pins()) ? " click to undo" : " click to show it");
   atlasOf(at).then((found) => {
     if (!found || !sameHead(at, shown) || line.children.length > 1) return;
+    const link = Object.assign(document.createElement("a"), { href: found.address });
+    link.tabIndex = -1; // whoever uses the keyboard pins the head, and has the link then
+    name.replaceWith(link);
+    link.append(name);
     for (const textContent of [found.does, found.matters].filter(Boolean)) {
       line.append(Object.assign(document.createElement("small"), { textContent }));
     }

@@ -5,9 +5,14 @@
 export function snippet(figure, title) {
   const { element } = figure;
   const width = element.classList.contains("live-figure--grid") ? 960 : 720;
+  return frameOf(aloneAt(figure), title, { width, height: heightOf(element) });
+}
+
+// HTML of a frame that shows a page.
+export function frameOf(src, title, { width, height }) {
   const frame = document.createElement("iframe");
   for (const [name, value] of Object.entries({
-    src: aloneAt(figure), title, width, height: heightOf(element), loading: "lazy",
+    src, title, width, height, loading: "lazy",
     allow: "fullscreen; clipboard-write", style: "max-width: 100%; border: 0",
   })) {
     frame.setAttribute(name, value);
