@@ -507,6 +507,7 @@ def test_the_home_page_asks_the_atlas_of_most_heads(atlas, tmp_path, monkeypatch
     page = render_article(text, study, project / "site_src")
     figures = page.figures | {"heads_by_two": (7, "")}
     pages = [page, replace(page, name="one", figures=figures), replace(page, figures=figures)]
+    files.write_text(project / "site_src" / "articles" / "one" / "index.md", "")
     render_lists(pages, [study, atlas, study], project / "site_src")
     home = (project / "site_src" / "index.md").read_text("utf-8")
     assert "articles/one/#fig-7:across=to_previous_token,found=previous" in home

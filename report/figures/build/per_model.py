@@ -187,7 +187,8 @@ def _chart(figure, data, model, state):
     report = spec["usermeta"]["report"]
     source = report["data"]
     source["url"] = shown.address + source["url"]
-    tokens = source.get("tokens", "passage.json")
+    of_text = "passage.json" if hasattr(type(shown), "tokens") else None
+    tokens = source.get("tokens", of_text)
     source["tokens"] = tokens and shown.address + tokens  # None: the chart names none
     switch = controls_of(figure, data, model)[:1]
     told = choices.as_json(choices.at_state(switch, {PARAM: model}))

@@ -155,10 +155,14 @@ function set(figure, { model, layer, head }) {
 
 // --- Numbers -------------------------------------------------------------------------------------
 
-const rowsOf = async ({ model }) => {
+const DIGITS = 5; // as figures of all heads have them: what is rounded further reads alike everywhere
+
+async function rowsOf({ model }) {
   const file = await loadJson(model.table);
-  return records(file.tables.heads);
-};
+  const short = (value) => (value === null ? null : Number(value.toPrecision(DIGITS)));
+  return records(file.tables.heads).map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, short(value)])));
+}
 
 let tabled; // what draws the table again when there is room for other columns
 
