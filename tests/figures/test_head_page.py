@@ -145,8 +145,11 @@ def test_keys_and_links_lead_from_head_to_head(page, root):
     page.locator(".head__choose [name=head]").press("Enter")
     until(page, "document.querySelector('h1').textContent === 'L2H1 of hand'")
     assert measure(texts(page), "Induction")[0].startswith("80")
+    page.locator(".live-figure").first.scroll_into_view_if_needed()
+    page.locator("#fig-1.live-figure--live").wait_for()
     page.go_back()
     until(page, "document.querySelector('h1').textContent === 'L0H3 of hand'")
+    until(page, "document.querySelector('#fig-1 .live-figure__seen').textContent.includes('L0H3')")
     assert page.evaluate("document.title").startswith("L0H3 of hand – Made <by> hand")
 
 

@@ -392,6 +392,7 @@ at(".head__share").addEventListener("click", async ({ target }) => {
 
 Object.assign(at(".head__back"), leaves);
 keepAddress();
-addEventListener("hashchange", showOrSay);
+// after what figures do then, which bring back what they showed at this entry of the history
+addEventListener("hashchange", () => setTimeout(showOrSay));
 offerModels();
 showOrSay();
