@@ -81,7 +81,7 @@ def _measures(model):
         words = model.words[each["name"]]
         about = {name: each[name] for name in ("name", "title", "percent", "number")}
         about |= {"shows": words.shows, "unit": words.unit}
-        about["control"] = beside.CONTROLS.get(each["name"], beside.SHUFFLED)
+        _, about["control"] = each["control"]
         measures.append(about)
     return sorted(measures, key=lambda each: each["name"] not in FIRST)
 

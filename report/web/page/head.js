@@ -228,7 +228,7 @@ const allNames = (sides) =>
 
 // --- Words around ----------------------------------------------------------------------------------
 
-// What the head does most, beside all others, and which articles of the site name it.
+// What the head does most, beside all others, whether it matters, and which articles of the site name it.
 async function tell(sides) {
   const { atlases, titles } = await site;
   says.replaceChildren();
@@ -236,13 +236,14 @@ async function tell(sides) {
   for (const side of sides) {
     const known = atlases.find((each) => each.article === side.atlas.article && each.model === side.model.name);
     if (!known) continue;
-    says.append(make("p", `${fullName(side)}: ${known.lines[side.layer][side.head]}`));
+    const of = nameOf(side, sides) === headName(side) ? "" : `${side.model.label}: `; // the lines name the head
+    says.append(...known.lines[side.layer][side.head].split("\n").map((line) => make("p", of + line)));
     const links = (known.named[headName(side)] ?? []).map((name) =>
       make("a", titles[name], { href: new URL(`articles/${name}/`, ROOT).href, ...leaves }));
     if (!links.length) continue;
-    const line = make("p", `Articles that speak of ${fullName(side)}: `);
-    links.forEach((link, n) => line.append(n ? ", " : "", link));
-    named.append(line);
+    const articles = make("p", `Articles that speak of ${fullName(side)}: `);
+    links.forEach((link, n) => articles.append(n ? ", " : "", link));
+    named.append(articles);
   }
 }
 
