@@ -133,6 +133,30 @@ def test_what_is_found_stands_beside_its_control(tab):
     assert head[2] == "Control nothing repeated"
 
 
+PADDING = 6
+"""Pixels beside a number that may be covered: half of its cell's."""
+
+
+@pytest.mark.browser
+def test_the_names_of_a_table_that_is_scrolled_cover_no_part_of_a_number(tab):
+    box = find(tab, "entropy")
+    sideways = box.locator(".live-figure__found")
+    sideways.evaluate("each => { each.style.width = '300px'; }")
+    stops = set()
+    for wanted in (0, 60, 130, 9999):
+        tab.wait_for_timeout(100)  # until its new size is known
+        sideways.evaluate("(each, at) => { each.scrollLeft = at; }", wanted)
+        stops.add(sideways.evaluate("each => each.scrollLeft"))
+        name, *others = [
+            cell.bounding_box() for cell in box.locator("tr").nth(1).locator("> *").all()
+        ]
+        edge = name["x"] + name["width"]
+        for cell in others:
+            assert cell["x"] > edge - PADDING or cell["x"] + cell["width"] < edge + PADDING
+    assert len(stops) > 2
+    sideways.evaluate("each => { each.style.width = ''; }")
+
+
 @pytest.mark.browser
 def test_all_numbers_of_two_heads_stand_beside_each_other(tab, atlas):
     box = find(tab, f"{PREVIOUS}, {INDUCTION}")
