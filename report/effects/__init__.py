@@ -23,6 +23,7 @@
     sentence.py   all of this for one text, by the token that a head looks at too, and the logit
                   lens: what earlier hidden states would predict
     generated.py  direct effects and ablations of many short texts
+    difference.py  direct effects of heads in two models over the same texts
 
 All work on a `LoadedModel` that is loaded whole. Nothing here writes datasets.
 """

@@ -42,13 +42,6 @@ FAINTEST_SCALE = 0.1
 that a head that does little looks like it."""
 
 
-EFFECT_RAMP = {
-    "light": ["#8f2c06", "#e9926a", "#f4f2ee", "#8a93d6", "#1d2675"],
-    "dark": ["#f2a278", "#9a4a24", "#22252f", "#4a58a5", "#a9b8fb"],
-}
-"""Of effects, from against the answer to for it: paper in the middle."""
-
-
 def title(data: PredictionData) -> str:
     return "What was looked at, and what mattered"
 
@@ -123,7 +116,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
 def _looks(panel: int) -> dict[str, Any]:
     """What the page's script paints with: entries of the specification's usermeta."""
     kinds = signed_map.SIGNS if panel else theme.KINDS
-    ramp = EFFECT_RAMP if panel else theme.SCORE_RAMP
+    ramp = signed_map.RAMP if panel else theme.SCORE_RAMP
     return {
         "ramp": ramp,
         "kinds": {kind: list(look) for kind, look in kinds.items()},
@@ -167,7 +160,7 @@ def _legend(panel):
     labels = {"format": "+.2~f", "tickCount": 3}
     if not panel:
         labels = {"values": shading.PROBABILITIES, "labelExpr": "format(exp(datum.value), '~%')"}
-    ramp = EFFECT_RAMP if panel else theme.SCORE_RAMP
+    ramp = signed_map.RAMP if panel else theme.SCORE_RAMP
     return cells.shades(ramp, **cells.legend_place(True, 0), title=" ", **labels)
 
 

@@ -66,6 +66,12 @@ class PassageMeasurement:
         """
         return _array(decomposition.probability(self.factors[layer].head(head)))
 
+    def score(self, layer: int, head: int) -> np.ndarray:
+        """What enters one head's softmax before a cap, float64 [T, T]; 0 where a target is not
+        visible."""
+        factors = self.factors[layer].head(head)
+        return _array(decomposition.score(factors).masked_fill(~factors.range().mask(), 0.0))
+
     def rotary_terms(self, layer: int, head: int) -> dict[str, np.ndarray] | None:
         """The four-way split of a rotated score with biases: dict of name to float64 [T, T].
 

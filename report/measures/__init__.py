@@ -72,7 +72,7 @@ class Measure:
     title: str = ""
     axis: str = ""
     number: str = ".2f"
-    range: tuple[float, float | None] = (0, 1)
+    range: tuple[float | None, float | None] = (0, 1)
     does: str = ""
     counted: str = ""
     """First sentence of a figure's caption."""
@@ -101,6 +101,8 @@ class Measure:
     def unit(self) -> str:
         """The range of values, in words."""
         low, high = self.range
+        if low is None:
+            return "any number"
         return f"{low:g} or more" if high is None else f"{low:g} to {high:g}"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from report.datasets.formats import fitting, sides
-from report.datasets.formats.attention import Softmax
+from report.datasets.formats.attention import DecodedTerm, Softmax
 from report.datasets.formats.group import Group, Head, head_of_cells
 from report.datasets.formats.rotation import NONE, Rotation, found
 from report.datasets.formats.visible import Visible
@@ -260,6 +260,26 @@ def attention_datasets(
     job = next(job for job in _jobs(measurement, layer) if head in job.heads)
     of_keys, shards = _encoded(_heads(measurement, replace(job, heads=[head])))
     return [(shards[0], 1), *((key, len(job.heads)) for key in of_keys)]
+
+
+def scores_dataset(measurement: PassageMeasurement, layer: int, head: int) -> dict:
+    """The attention/4 dataset of one head by its scores alone, cell by cell: of a short text that
+    is less than its queries and keys, and needs no other file.
+
+    raises: ReportError as `fitting.encode_cells`
+    """
+    score = DecodedTerm("score", "cell", measurement.score(layer, head))
+    return fitting.encode_cells(
+        head_of_cells(
+            layer,
+            head,
+            [score],
+            measurement.probability(layer, head),
+            measurement.marker_count[layer, head],
+            measurement.largest_targets[layer, head],
+            _softmax(measurement, layer, head),
+        )
+    )
 
 
 def _arguments(folder, measurement, job):

@@ -69,16 +69,24 @@ def controls_of(
 def reach(
     figure: Figure, data: PassageModels, controls: list[choices.Control | choices.Switch]
 ) -> list[choices.Control | choices.Switch]:
-    """Controls whose sliders reach what any of the models has."""
-    widest = {}
-    for model in _drawable(figure, data).values():
+    """Controls whose sliders reach what any of the models has, with the labels of each."""
+    of_models = {}
+    for name, model in _drawable(figure, data).items():
         for control in figure.controls(model):
             if isinstance(control, choices.Control):
-                widest[control.param] = max(widest.get(control.param, 0), control.maximum)
+                of_models.setdefault(control.param, {})[name] = control
     return [
-        replace(control, maximum=widest[control.param]) if control.param in widest else control
+        _of_any(control, of_models[control.param]) if control.param in of_models else control
         for control in controls
     ]
+
+
+def _of_any(control, of_models):
+    """A slider over what any model has; of_models: name of a model -> its slider."""
+    widest = max(each.maximum for each in of_models.values())
+    labels = {name: each.labels for name, each in of_models.items()}
+    differ = any(each != control.labels for each in labels.values())
+    return replace(control, maximum=widest, labels_of=labels if differ else None)
 
 
 def fits(controls: list[choices.Control | choices.Switch], state: choices.State) -> choices.State:

@@ -12,16 +12,23 @@ Kinds = Mapping[str, tuple[str, str, str]]
 """Kinds of targets: name -> (shape, colour on light, colour on dark)."""
 
 
-def axes(size: str | None, offset: int = 0) -> dict[str, altair.X | altair.Y]:
+OVER = {"fillColor": altair.ExprRef("paper"), "padding": 4, "cornerRadius": 3}
+"""Options of a legend that may lie on cells, such as those of long regions."""
+
+
+def axes(
+    size: str | None, offset: int = 0, named: str = "token (text and index)"
+) -> dict[str, altair.X | altair.Y]:
     """The channels of target tokens and current tokens.
 
     size: param that says how many there are; None: of the part that is shown, see `map_part`
+    named: what the titles say after "target" and "current"
     """
     ends = {"nice": False, "zero": False}
     aside = {"offset": offset} if offset else {}
     x, y = (
         token_names.token_axis(
-            f"{which} token (text and index)",
+            f"{which} {named}",
             size or map_part.SHOWN[length],
             length,
             across=across,
@@ -99,11 +106,13 @@ def markers(
     offset: int = 0,
     title: str = "top targets",
     label: str | None = None,
+    **named: str,
 ) -> altair.Chart:
-    """The marked cells, of the dataset "markers"; size: as of `axes`; title: of their legend;
-    label: expression for what it calls a kind."""
+    """The marked cells, of the dataset "markers"; size, named: as of `axes`; title: of their
+    legend; label: expression for what it calls a kind."""
     legend = altair.Legend(
         **legend_place(causal, 52, part=size is None),
+        **(OVER if label else {}),
         **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
         title=title,
         symbolOpacity=1,
@@ -124,7 +133,7 @@ def markers(
         invalid=None,  # no row has invalid values, see `build.vega`
         aria=False,
     )
-    return mark.encode(**axes(size, offset), **theme.kind_scales(legend, kinds))
+    return mark.encode(**axes(size, offset, **named), **theme.kind_scales(legend, kinds))
 
 
 def guides(size: int | str, causal: bool) -> altair.LayerChart:

@@ -22,6 +22,8 @@ class Control:
     value: int
     labels: list[str] | None = None
     """What a reader sees of each value instead, from the minimum on."""
+    labels_of: dict[str, list[str]] | None = None
+    """The same by model, where a figure has a switch between models whose labels differ."""
     seldom: bool = False
     """True if it stands behind "More controls": its words are explained below the figure."""
 

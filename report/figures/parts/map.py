@@ -74,11 +74,11 @@ def layers(
     size, causal = data.length, data.causal
     return layered(
         cells.picture(),
-        _shade_legend(causal),
+        _shade_legend(causal, **(cells.OVER if causal and data.regions else {})),
         *([_shade_title()] if causal else []),
         _edge(),
         cells.guides(size, causal),
-        cells.markers(None, causal, kinds, offset, **({"label": KIND} if data.regions else {})),
+        cells.markers(None, causal, kinds, offset, **(OF_REGIONS if data.regions else {})),
         cells.cursor(),
     ).resolve_scale(color="independent", shape="independent")
 
@@ -91,6 +91,9 @@ def looks(kinds: cells.Kinds = theme.KINDS) -> dict[str, dict]:
 
 KIND = "by == 'tokens' ? datum.label : replace(datum.label, 'token', slice(by, 0, -1))"
 """Expression: what the legend calls a kind of target, where `divided_by` may stand at "words"."""
+
+OF_REGIONS = {"label": KIND, "named": "(text, index of token)"}
+"""Of the markers and axes of a map of tokens or regions."""
 
 
 def params(
@@ -114,7 +117,7 @@ def params(
     ]
 
 
-def _shade_legend(causal):
+def _shade_legend(causal, **look):
     return cells.shades(
         theme.SCORE_RAMP,
         **cells.legend_place(causal, 0, part=True),
@@ -123,6 +126,7 @@ def _shade_legend(causal):
         labelExpr="shade == 'probability' ? format(exp(datum.value), '~%') : "
         "format(datum.value, '.1f')",
         tickCount=3,
+        **look,
     )
 
 

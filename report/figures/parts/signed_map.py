@@ -19,6 +19,12 @@ SIGNS = {
 }
 """Sign -> (shape, colour on light, colour on dark)."""
 
+RAMP = {
+    "light": ["#8f2c06", "#e9926a", "#f4f2ee", "#8a93d6", "#1d2675"],
+    "dark": ["#f2a278", "#9a4a24", "#22252f", "#4a58a5", "#a9b8fb"],
+}
+"""Of cells that are filled, from what is against to what is for: paper in the middle."""
+
 DUST = 0.05
 """Part of the largest value below which a cell has no mark: it would be a speck."""
 
@@ -53,12 +59,21 @@ def ground(
     return mark.encode(x=cells.x, y=cells.y, tooltip=list(tooltip))
 
 
-def marks(table: altair.Chart, cells: Cells, legend: altair.Legend | None) -> altair.Chart:
+def marks(
+    table: altair.Chart,
+    cells: Cells,
+    legend: altair.Legend | None,
+    colour: altair.ExprRef | None = None,
+) -> altair.Chart:
     """The marks of cells.
 
     table: of rows with `value`, and `size`, its part of the largest value from 0 to 1; below `DUST`
     there is no mark
+    colour: of all of them; None: by their sign
     """
+    channels = theme.kind_scales(legend, SIGNS)
+    if colour is not None:
+        del channels["color"]
     return (
         table.transform_filter(f"datum.size >= {DUST}")
         .transform_calculate(kind=f"datum.value < 0 ? '{AGAINST}' : '{FOR}'")
@@ -68,8 +83,9 @@ def marks(table: altair.Chart, cells: Cells, legend: altair.Legend | None) -> al
             strokeWidth=0,
             size=altair.ExprRef(f"datum.size * pow({FULL} * {cells.side}, 2)"),
             aria=False,
+            **({} if colour is None else {"color": colour}),
         )
-        .encode(x=cells.x, y=cells.y, **theme.kind_scales(legend, SIGNS))
+        .encode(x=cells.x, y=cells.y, **channels)
     )
 
 

@@ -34,5 +34,19 @@ MAGNITUDE = Measure(
     range=(0, None),
 )
 
+EFFECT = Measure(
+    "direct_effect",
+    "Mean of what a head adds by itself to the logit of the token that comes next, less the mean "
+    "over the vocabulary: its direct effect.",
+    None,
+    title="Direct effect on the next token",
+    axis="direct effect on the next token (logits)",
+    number=".3f",
+    range=(None, None),
+)
+
+BOTH = {each.name: each for each in (MAGNITUDE, EFFECT)}
+"""Name -> what is measured in both models besides the measures of `report.measures`."""
+
 APART = {each.name: each for each in (DISTANCE, COSINE)}
 """Name -> what is measured of a pair of heads."""

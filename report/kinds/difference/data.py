@@ -7,11 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from report.datasets import store
 from report.datasets.damaged import damaged
-from report.datasets.formats import changes, columnar
+from report.datasets.formats import attention_pair, changes, columnar
+from report.datasets.formats.attention import DecodedAttention
 from report.datasets.read.heads import MeasuredHeads
-from report.kinds.difference.beside import APART, MAGNITUDE
-from report.kinds.passage.data import PassageModels
+from report.datasets.read.model import with_memory
+from report.errors import ReportError
+from report.kinds.difference.beside import APART, BOTH, EFFECT, MAGNITUDE
+from report.kinds.passage.data import PassageModels, Token, tokens_of
 from report.measures import Measure, named, shipped
 
 
@@ -66,7 +70,7 @@ class DifferenceData(MeasuredHeads):
         return {name: self._words(name) for name in names}
 
     def _words(self, name):
-        known = shipped() | {MAGNITUDE.name: MAGNITUDE}
+        known = shipped() | BOTH
         if name in known:
             return known[name]
         column = self._read(changes.FILE)["tables"]["changes"]["columns"]
@@ -87,6 +91,62 @@ class DifferenceData(MeasuredHeads):
         """Whether updates of both models could be measured."""
         return MAGNITUDE.name in self.words
 
+    @property
+    def no_effects(self) -> str:
+        """Why direct effects on next tokens are not known, a sentence; "" if they are."""
+        if EFFECT.name in self.words:
+            return ""
+        reason = self.about.get("no_effects")
+        return (
+            f"Direct effects were not measured: {reason}"
+            if reason
+            else "Direct effects were not measured when these datasets were made."
+        )
+
+    @property
+    def mapped(self) -> list[tuple[int, int]]:
+        """(layer, head) of those whose attention over a text is kept, the one that moved most over
+        all texts first."""
+        return [tuple(each) for each in self.about.get("maps", [])]
+
+    @property
+    def no_maps(self) -> str:
+        """Why no head's attention over a text is kept, a sentence; "" if it is."""
+        if self.mapped:
+            return ""
+        if "maps" not in self.about:
+            return "The attention of single heads was not kept when these datasets were made."
+        return (
+            f"No text has {attention_pair.LONGEST} tokens or fewer, so none is short enough for a "
+            "map of its tokens."
+        )
+
+    @functools.cached_property
+    def tokens(self) -> list[Token]:
+        """The text over which heads' attention is kept, in order."""
+        return tokens_of(self._read("passage.json")["tokens"])
+
+    @with_memory(lambda _: 16)
+    def pair(self, place: int) -> tuple[DecodedAttention, DecodedAttention]:
+        """The attention of a head over that text, in the reference and in the model.
+
+        place: among `mapped`
+        raises: ReportError for a place that there is not, or if the file is damaged
+        """
+        if not 0 <= place < len(self.mapped):
+            raise ReportError(
+                f"head {place} of those with a map is asked for; there are {len(self.mapped)}, "
+                "counted from 0"
+            )
+        name = attention_pair.FILE.format(place)
+        dataset = self._read(name)
+        for of in ("reference", "model"):
+            store.check(dataset[of], f"{self.path / name}: {of}")
+        try:
+            return attention_pair.decode(dataset)
+        except ReportError as error:
+            raise damaged(f"{self.path / name}: {error}") from error
+
 
 class DifferenceModels(PassageModels):
     """Several models beside one reference."""
@@ -100,7 +160,8 @@ class DifferenceModels(PassageModels):
 
 
 def verify(data: DifferenceData) -> None:
-    """ReportError if a table is not of every head, in order, or the reference has other heads."""
+    """ReportError if a table is not of every head, in order, the reference has other heads, or a
+    map is of another head or text than the manifest says."""
     heads, reference = data.layers * data.heads, data.about["reference"]
     if (reference["num_hidden_layers"], reference["num_attention_heads"]) != (
         data.layers,
@@ -113,5 +174,10 @@ def verify(data: DifferenceData) -> None:
         place = np.asarray(table["layer"]) * data.heads + table["head"]
         if place.tolist() != list(range(heads)):
             raise damaged(f"{data.path / file}: is not of {heads} heads in their order")
+    for place, head in enumerate(data.mapped):
+        before, _ = data.pair(place)
+        if (before.layer, before.head) != head or len(before.score) != len(data.tokens):
+            name = attention_pair.FILE.format(place)
+            raise damaged(f"{data.path / name}: is not of L{head[0]}H{head[1]} over the text")
     if missing := [name for name in APART if data.has_updates and name not in data.measures]:
         raise damaged(f"{data.path}: has no {missing[0]}")

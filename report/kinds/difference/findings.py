@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.datasets.formats import changes
+from report.errors import ReportError
 from report.figures.parts.heads import Head, HeadFindings, head_label, largest
 from report.kinds.difference.beside import COSINE, DISTANCE
 from report.kinds.difference.data import DifferenceData, DifferenceModels
@@ -49,6 +50,25 @@ class Change:
         """The change in words: "Entropy from 1.20 to 1.35"."""
         before, now = map(self.words.as_text, (self.reference, self.now))
         return f"{self.words.title} from {before} to {now}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a token gives to another in one head."""
+
+    current: str
+    """The token that looks."""
+    target: str
+    """The token that is looked at."""
+    reference: float
+    """The probability in the reference."""
+    change: float
+    """Model less reference."""
+
+    @property
+    def now(self) -> float:
+        """The probability in the model."""
+        return self.reference + self.change
 
 
 class Findings(HeadFindings):
@@ -125,6 +145,35 @@ class Findings(HeadFindings):
         return sum(
             abs(each.change) > max(2 * each.error, each.halves) for each in self.changes(measure)
         )
+
+    @property
+    def mapped(self) -> list[Head]:
+        """The heads whose attention over a text is kept, the one that moved most first, with their
+        distance."""
+        values = self.values(DISTANCE.name)
+        return [Head(*at, float(values[at])) for at in self.data.mapped]
+
+    def cells(self, at: Head) -> list[Cell]:
+        """What a head of `mapped` does over that text, the cell that changed most first.
+
+        raises: ReportError for a head whose attention is not kept
+        """
+        head = at.layer, at.head
+        if head not in self.data.mapped:
+            raise ReportError(f"no map of {at.label} is kept; {self._kept()}")
+        before, now = self.data.pair(self.data.mapped.index(head))
+        change = now.probability - before.probability
+        names = [token.name.strip() or token.name for token in self.data.tokens]
+        places = np.argwhere(before.visible.mask())
+        order = np.argsort(-np.abs(change[tuple(places.T)]), kind="stable")
+        return [
+            Cell(names[i], names[j], float(before.probability[i, j]), float(change[i, j]))
+            for i, j in places[order].tolist()
+        ]
+
+    def _kept(self):
+        kept = ", ".join(head_label(*each) for each in self.data.mapped)
+        return f"kept are those of {kept}" if kept else self.data.no_maps
 
     def top(self, measure: str) -> Head:
         """The head with most of a measure in the reference, with its value there."""

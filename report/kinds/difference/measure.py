@@ -6,16 +6,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from itertools import count as numbers
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from report import measures
-from report.datasets.formats import head_statistics
+from report.datasets.formats import attention_pair, head_statistics
+from report.datasets.formats import passage as of_tokens
+from report.datasets.formats.attention_pair import LONGEST
 from report.datasets.formats.changes import FILE, encode
+from report.datasets.write.attention import scores_dataset
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
-from report.inputs import corpora
-from report.inputs.passages import corpus
-from report.kinds.difference.beside import APART, MAGNITUDE
+from report.inputs import corpora, rows
+from report.inputs.passages import Passage, corpus
+from report.kinds.difference.beside import APART, BOTH, DISTANCE
 from report.measures import OwnMeasure, known, own_measures
 from report.measuring.forecast import needs, reads, writes
 from report.measuring.key import files_of, known_model
@@ -25,6 +31,7 @@ from report.models.find.names import Source
 
 if TYPE_CHECKING:
     from report.measurements.head_statistics import HeadStatistics
+    from report.measurements.passage import PassageMeasurement
     from report.models.load.load import LoadedModel
     from report.study.front_matter import FrontMatter
 
@@ -60,6 +67,21 @@ class Inputs:
     reference: Reference
     measures: Sequence[OwnMeasure] = ()
     """Of the publication's own."""
+    maps: int | None = None
+    """Of how many heads the attention over a text is kept; None: all."""
+
+
+@dataclass(frozen=True)
+class Maps:
+    """The attention of heads over a text in both models."""
+
+    passage: Passage
+    tokens: Sequence[dict]
+    """Each with "id" and "text", perhaps "bytes" and "special"."""
+    pair: tuple[PassageMeasurement, PassageMeasurement]
+    """The reference, and the model."""
+    heads: Sequence[tuple[int, int]]
+    """(layer, head) of those that are kept, the one that moved most over all texts first."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +91,8 @@ class Measured:
 
     halves: tuple[HeadStatistics, HeadStatistics]
     measures: Sequence[OwnMeasure] = ()
+    maps: Maps | None = None
+    """None: no text is short enough."""
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
@@ -79,7 +103,7 @@ def inputs(wanted: FrontMatter) -> Inputs:
     if wanted.tokenizer:
         options["tokenizer"] = wanted.tokenizer.model_dump()
     reference = Reference(wanted.difference[0], options)
-    return Inputs(texts, reference, own_measures(wanted.measures or ()))
+    return Inputs(texts, reference, own_measures(wanted.measures or ()), wanted.maps)
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -94,6 +118,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
     return {
         "corpus": texts,
         "difference": _identified(inputs.reference, (before or {}).get("difference")),
+        **({"maps": inputs.maps} if inputs.maps else {}),
         **measures.parts(inputs.measures, before),
     }
 
@@ -133,7 +158,7 @@ def tokenized(loaded: LoadedModel, inputs: Inputs) -> None:
 
 
 def _token_ids(reference, loaded, inputs):
-    """Token ids of the texts that fit into both models, and how many are left out."""
+    """Token ids of the texts that fit into both models, and the places of these in the corpus."""
     from report.models.measure.difference import require_same_tokens
     from report.models.text.tokens import encode_texts
 
@@ -154,7 +179,7 @@ def _token_ids(reference, loaded, inputs):
             "of the texts of the corpus, fewer than 2 are short enough for both models, and have 2 "
             "tokens or more; take others"
         )
-    return first, len(texts) - len(both)
+    return first, both
 
 
 def measure(
@@ -176,23 +201,64 @@ def measure(
     require_alike(*pair)
     for each in pair:
         require_whole(each)
-    ids, left_out = _token_ids(*pair, inputs)
+    ids, places = _token_ids(*pair, inputs)
     taken, longest = [*known(inputs.measures).values()], max(map(len, ids))
     _announce(pair, ids, len(taken), announce)
-    progress("Measuring", 0, len(ids))
+    done, total = numbers(1), 2 * len(ids)
+    step = lambda *_: progress("Measuring", next(done), total)  # noqa: E731
+    progress("Measuring", 0, total)
     with enough_memory(f"comparing two models over {longest} tokens"):
-        sums = compare(*pair, ids, taken, lambda done, of: progress("Measuring", done, of))
+        sums = compare(*pair, ids, taken, step)
+        reason = _add_effects(pair, ids, sums, step)
         losses = [mean_loss(each.model, ids) if predicts(each) else None for each in pair]
+        maps = _maps(pair, inputs, dict(zip(places, ids, strict=True)), sums)
     titled = {"title": inputs.corpus.title} if inputs.corpus.title else {}
-    second = sum(halves(ids))
-    return Measured(sums, inputs.measures), {
+    second, left_out = sum(halves(ids)), len(inputs.corpus) - len(ids)
+    return Measured(sums, inputs.measures, maps), {
         "corpus": titled | {"texts": len(ids), "tokens": sum(map(len, ids)), "left_out": left_out},
         "difference": {
             "reference": recorded(reference, announce)["model"],
             "halves": [len(ids) - second, second],
             "losses": dict(zip(("reference", "model"), losses, strict=True)),
+            "maps": [list(head) for head in maps.heads] if maps else [],
+            "no_effects": reason,
         },
     }
+
+
+def _add_effects(pair, ids, sums, step):
+    """Add direct effects to the sums of both halves; returns why there are none, or ""."""
+    from report.effects.difference import compare_effects
+
+    try:
+        found = compare_effects(*pair, ids, step)
+    except ReportError as error:
+        return str(error)
+    for half, effects in zip(sums, found, strict=True):
+        half.sums |= effects.sums
+    return ""
+
+
+def _maps(pair, inputs, ids, sums):
+    """The `Maps` of the first text that is short enough; None if there is none.
+
+    ids: place of a text in the corpus -> its token ids
+    """
+    from report.models.measure.passage import measure_passage
+    from report.models.text.tokens import tokenize
+
+    place = next((place for place, each in ids.items() if len(each) <= LONGEST), None)
+    if place is None:
+        return None
+    text = next(text for number, (_, text) in enumerate(inputs.corpus) if number == place)
+    moved = sums[0].merge(sums[1]).mean(DISTANCE.name)
+    order = np.argsort(-moved, axis=None, kind="stable")[: inputs.maps]
+    return Maps(
+        rows.own_text(text, "A text of the corpus"),
+        tokenize(pair[1], text).tokens,
+        tuple(measure_passage(each, list(ids[place]), measures=()) for each in pair),
+        [divmod(int(at), moved.shape[1]) for at in order],
+    )
 
 
 def _announce(pair, ids, taken, announce):
@@ -202,9 +268,9 @@ def _announce(pair, ids, taken, announce):
     longest = max(map(len, ids))
     for each in pair:
         each.announce_bytes([*chain.from_iterable(ids)], announce)
-        passes = 1 + predicts(each)
-        what = f"{len(ids)} texts" + ", each again for the loss" * (passes - 1)
-        tokens, logits = passes * sum(map(len, ids)), longest * (passes - 1)
+        passes = 1 + 2 * predicts(each)
+        what = f"{len(ids)} texts" + ", each again for effects and the loss" * predicts(each)
+        tokens, logits = passes * sum(map(len, ids)), longest * predicts(each)
         sentence = reads(each.identity["name"], what, tokens, passes * len(ids))
         announce(sentence + needs(each, kept=longest, logits=logits))
     heads = pair[1].measured_layers * pair[1].structure[0].heads
@@ -212,13 +278,25 @@ def _announce(pair, ids, taken, announce):
 
 
 def write(files: Folder, measured: Measured, progress: Step) -> None:
-    """Write a table for each number of a pair of heads, and one of all measures in both models."""
+    """Write a table for each number of a pair of heads, one of all measures in both models, and the
+    attention of heads over a text.
+
+    raises: ReportError if the scores of a head cannot be written
+    """
     first, second = measured.halves
     of_all = first.merge(second)
     for name, each in APART.items():
         if name in of_all.sums:
             table = head_statistics.encode(each, {"corpus": of_all})
             files.write(head_statistics.FILE.format(name), table)
-    taken = [*known(measured.measures).values(), MAGNITUDE]
+    taken = [*known(measured.measures).values(), *BOTH.values()]
     files.write(FILE, encode(measured.halves, [each for each in taken if each.name in of_all.sums]))
-    progress(1, 1)
+    total = 1 + (len(measured.maps.heads) if measured.maps else 0)
+    progress(1, total)
+    if not measured.maps:
+        return
+    files.write("passage.json", of_tokens.encode(measured.maps.passage, measured.maps.tokens))
+    for place, head in enumerate(measured.maps.heads):
+        pair = (scores_dataset(each, *head) for each in measured.maps.pair)
+        files.write(attention_pair.FILE.format(place), attention_pair.encode(*pair))
+        progress(2 + place, total)

@@ -18,6 +18,9 @@ class Keys(BaseModel):
     over the texts of `corpus`: two steps of a training, a model and its fine-tune, a file and
     quantised ones. All read the same tokens and have the same shape. Of a reference on the hub, the
     commit must be named: owner/model@commit."""
+    maps: Annotated[int, Field(ge=1)] | None = None
+    """Of how many heads the attention over a short text is kept, those that moved most; all, unless
+    datasets have to be small."""
 
 
 def _models(values):
@@ -58,6 +61,7 @@ QUESTION = Question(
     changes={
         "difference": "the model that it is compared with changed",
         "corpus": "the corpus changed",
+        "maps": "the number of heads whose attention is kept changed",
         "measures": "the publication's own measures changed",
     },
 )

@@ -6,7 +6,7 @@ is in memory, and nothing of a text but sums is kept after it.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -311,10 +311,27 @@ def _counted(first, second, measures):
         of = second.pairs
         pairs.append((MAGNITUDE, of[REFERENCE + MAGNITUDE], of[MAGNITUDE]))
     for name, before, now in pairs:
-        same = before[0] == now[0]
-        found |= {name: now, REFERENCE + name: before, CHANGE + name: (now - before) * same}
-        found[CHANGE + name][0] = before[0] * same
-    found |= {name: second.pairs[name] for name in (DISTANCE, *([COSINE] * complete))}
+        found |= beside(name, before, now)
+    return summed(found | {name: second.pairs[name] for name in (DISTANCE, *([COSINE] * complete))})
+
+
+def beside(name: str, before: torch.Tensor, now: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Of a number of heads in both models what is kept: it in each, and what changed; a change only
+    where as many rows have a number in both.
+
+    before, now: float64 [2, layer, head], rows with a number and their sum over a text
+    """
+    same = before[0] == now[0]
+    change = torch.stack([before[0] * same, (now[1] - before[1]) * same])
+    return {name: now, REFERENCE + name: before, CHANGE + name: change}
+
+
+def summed(found: Mapping[str, torch.Tensor]) -> Sums:
+    """Sums over the rows of a text as `HeadStatistics` take them; those of even attention are left
+    empty.
+
+    found: name -> float64 [2, layer, head], as of `beside`
+    """
     both = torch.stack([*found.values()], 1)
     sums = Sums([SimpleNamespace(name=name) for name in found], *both.shape[2:], text=None)
     sums.count, sums.total = both[0].long(), both[1]

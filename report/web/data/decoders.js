@@ -23,9 +23,12 @@
 // effects              cells {layer, head, and each measure with its error}: report.condition
 // looked_at, mattered  maps of a head's probabilities and of its effects by target; report.labels,
 //                      report.asked and report.scales are of all texts, by `sentence`, 0 where there is one
+// attention_change     a head in two models, or what changed from one to the other, by `shows`; markers on
+//                      cells that changed by report.least; report.names: what the models are called
 // tables               every table of a table/1 file
 
 import * as conditions from "./conditions.js";
+import { changed, changeOf, tellChange } from "./change.js";
 import { effectsByTarget } from "./prediction.js";
 import { byDistance, byTarget, spread } from "./profiles.js";
 import { drawn, ENDS, isMany, wholeOf, withEnds } from "./raster.js";
@@ -124,6 +127,23 @@ export const decoders = {
     const at = { scores, ends: [-most, most], labels: report.labels[sentence] };
     const [above, below] = Object.keys(report.kinds);
     return effectMap(map, at, (i, j) => (map.at(i, j).effect < 0 ? below : above), "effect");
+  },
+
+  attention_change: (file, tokens, { shows }, { names, kinds, least }) => {
+    const map = changeOf(file, tokens, shows);
+    const markers = shows === "change" ? changed(map, least, Object.keys(kinds)) : [];
+    const [low, high] = [-1, 1];
+    const look = { of: "score", low, high };
+    return {
+      datasets: { markers, cursor: [] },
+      signals: { shade_low: low, shade_high: high, size: map.size },
+      markers: () => markers,
+      picture: (part, pixels) => drawn(map, look, part, pixels),
+      cell: map.at,
+      tell: (i, j) => tellChange(map.at(i, j), names),
+      map,
+      look,
+    };
   },
 
   tables: (file, tokens) => ({

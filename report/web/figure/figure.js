@@ -140,7 +140,9 @@ export class Figure {
     const its = here ? {} : { model };
     if (this.head) return this.reaches({ layer, head }) ? { ...its, layer, head } : null;
     for (const input of this.inputs.filter(({ dataset }) => dataset.labels)) {
-      const at = JSON.parse(input.dataset.labels).indexOf(headName({ layer, head }));
+      const { labels, labelsOf = "{}" } = input.dataset;
+      const known = JSON.parse(labelsOf)[model] ?? JSON.parse(labels);
+      const at = known.indexOf(headName({ layer, head }));
       if (at >= 0) return { ...its, [param(input)]: Number(input.min) + at };
     }
     return null;

@@ -18,12 +18,13 @@ export async function fitSliders(figure, address) {
   if (model === undefined) return;
   const { controls } = (await loadSpec(address, figure.state)).usermeta.report;
   const beyond = [];
-  for (const { param, minimum, maximum } of controls) {
+  for (const { param, minimum, maximum, labels } of controls) {
     const slider = figure.element.querySelector(`input[type=range][name="${param}"]`);
     if (!slider || maximum === undefined) continue;
     slider.dataset.most ??= slider.max;
     if (Number(slider.value) > maximum) beyond.push([slider, slider.value]);
     Object.assign(slider, { min: minimum, max: maximum });
+    if (labels) slider.dataset.labels = JSON.stringify(labels);
     slider.closest("label").hidden = minimum === maximum;
   }
   if (beyond.length) asked.set(figure, { model, beyond });

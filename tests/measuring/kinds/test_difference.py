@@ -8,10 +8,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from report.datasets.formats import changes
+from report.datasets.formats import attention_pair, changes
+from report.datasets.formats.rounding import PROBABILITY_ERROR
 from report.datasets.read.study import open_study
+from report.effects.difference import compare_effects
 from report.errors import ReportError
-from report.kinds.difference.beside import COSINE, DISTANCE, MAGNITUDE
+from report.figures.build.find import figure_named
+from report.kinds.difference.beside import COSINE, DISTANCE, EFFECT, MAGNITUDE
 from report.kinds.difference.data import verify
 from report.kinds.difference.findings import Findings, context
 from report.measures import shipped
@@ -25,6 +28,7 @@ from report.study.study import read_study
 from tests.models import tiny_tokenizers
 from tests.models.checkpoints import add_adapter, change_config, change_weights
 from tests.models.gguf.written import Written, saved, tiny
+from tests.models.measure.test_difference import attention
 
 ARTICLE = """---
 title: Two models
@@ -109,6 +113,57 @@ def test_every_number_is_that_of_both_models(root):
     assert data.manifest["model"]["weights_sha256"] == second.weights_sha256
 
 
+def test_maps_and_effects_are_those_of_both_models(root):
+    data = open_study(measured(root))
+    verify(data)
+    first, second = (load_model(root / name) for name in ("one", "other"))
+    moved = data.of_heads(DISTANCE.name, DISTANCE.name, "corpus")
+    assert [moved[head] for head in data.mapped] == sorted(moved.ravel(), reverse=True)
+    ids = encode(first, TEXTS[0])
+    assert [token.id for token in data.tokens] == ids
+    maps = [attention(each, ids) for each in (first, second)]
+    for place, head in enumerate(data.mapped):
+        for found, exact in zip(data.pair(place), maps, strict=True):
+            assert np.abs(found.probability - exact[head]).max() <= PROBABILITY_ERROR
+    halves = compare_effects(first, second, [encode(first, text) for text in TEXTS])
+    whole = halves[0].merge(halves[1])
+    for column, name in ((changes.REFERENCE, REFERENCE), (changes.CHANGE, CHANGE)):
+        values = whole.mean(name + EFFECT.name)
+        np.testing.assert_allclose(data.column(column, EFFECT.name), values, atol=6e-5)
+    assert np.abs(data.column(changes.CHANGE, EFFECT.name)).max() > 0
+    with pytest.raises(ReportError, match=r"head 8 of those with a map is asked for; there are 8"):
+        data.pair(8)
+
+
+def test_only_the_heads_that_moved_most_are_kept_where_so_many_are_asked_for(root):
+    every = open_study(measured(root))
+    few = open_study(measured(root, "[one, other]", "maps: 3\n"))
+    assert few.mapped == every.mapped[:3]
+    for place in range(3):
+        for one, other in zip(few.pair(place), every.pair(place), strict=True):
+            assert (one.probability == other.probability).all()
+    with pytest.raises(ReportError, match="'maps'"):
+        study(root, more="maps: 0\n")
+
+
+def test_texts_that_are_too_long_have_no_map_and_it_is_said(root):
+    (root / "texts.txt").write_text("\n".join(["The lamp went out. " * 30] * 2))
+    data = open_study(measured(root))
+    verify(data)
+    assert data.mapped == []
+    assert "No text has 64 tokens or fewer" in figure_named("attention_change").left_out(data)
+
+
+def test_a_map_of_another_head_is_refused(root):
+    [folder] = measured(root)
+    one, other = (folder / attention_pair.FILE.format(place) for place in (0, 1))
+    one.write_text(other.read_text())
+    data = open_study([folder])
+    data.manifest["files"]["maps/0.json"] = data.manifest["files"]["maps/1.json"]
+    with pytest.raises(ReportError, match="is not of L"):
+        verify(data)
+
+
 def test_findings_are_those_of_the_tables(root):
     of = Findings(open_study(measured(root)))
     distances = of.values(DISTANCE.name)
@@ -133,7 +188,15 @@ def test_a_model_beside_itself_is_at_zero(root):
     assert (of.values(DISTANCE.name) == 0).all()
     assert (of.values(COSINE.name) == 1).all()
     for name in data.words:
-        assert np.nan_to_num(data.column(changes.CHANGE, name)).max() == 0
+        assert (np.nan_to_num(data.column(changes.CHANGE, name)) == 0).all()
+    assert EFFECT.name in data.words
+    assert len(data.mapped) == data.layers * data.heads
+    for place in range(len(data.mapped)):
+        before, now = data.pair(place)
+        assert (before.probability == now.probability).all()
+    said = figure_named("attention_change").seen(data, chosen=0, shows="change")
+    assert "gives every token what it gives it in one" in said
+    assert "what it adds in one" in figure_named("effect_change_by_head").seen(data)
 
 
 def test_several_are_compared_with_the_first(root):
