@@ -20,6 +20,7 @@ sweep.py            the habits of all heads of a model
 portraits.py        what each head looks at in many texts
 regions.py          attention between the regions of a text, and what ablations do; needle.py the
                     same of facts in a long text
+attention_pair.py   the attention of one head in two models over a text
 changes.py          every measure of a head in one model, and its change in another
 columnar.py         tables of columns, which most of these are
 """

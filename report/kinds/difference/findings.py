@@ -160,7 +160,7 @@ class Findings(HeadFindings):
         """
         head = at.layer, at.head
         if head not in self.data.mapped:
-            raise ReportError(f"no map of {at.label} is kept; {self._kept()}")
+            raise ReportError(f"no map of {at.label} is kept; {self._maps()}")
         before, now = self.data.pair(self.data.mapped.index(head))
         change = now.probability - before.probability
         names = [token.name.strip() or token.name for token in self.data.tokens]
@@ -171,9 +171,9 @@ class Findings(HeadFindings):
             for i, j in places[order].tolist()
         ]
 
-    def _kept(self):
-        kept = ", ".join(head_label(*each) for each in self.data.mapped)
-        return f"kept are those of {kept}" if kept else self.data.no_maps
+    def _maps(self):
+        names = ", ".join(head_label(*each) for each in self.data.mapped)
+        return f"there are those of {names}" if names else self.data.no_maps
 
     def top(self, measure: str) -> Head:
         """The head with most of a measure in the reference, with its value there."""

@@ -231,11 +231,11 @@ def _add_effects(pair, ids, sums, step):
     from report.effects.difference import compare_effects
 
     try:
-        found = compare_effects(*pair, ids, step)
+        effects = compare_effects(*pair, ids, step)
     except ReportError as error:
         return str(error)
-    for half, effects in zip(sums, found, strict=True):
-        half.sums |= effects.sums
+    for half, more in zip(sums, effects, strict=True):
+        half.sums |= more.sums
     return ""
 
 

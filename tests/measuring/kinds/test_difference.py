@@ -22,13 +22,13 @@ from report.measuring import run
 from report.models.load.load import load_model
 from report.models.measure.difference import CHANGE, REFERENCE, compare
 from report.models.measure.loss import mean_loss
+from report.models.measure.passage import measure_passage
 from report.models.text.tokens import encode
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.models import tiny_tokenizers
 from tests.models.checkpoints import add_adapter, change_config, change_weights
 from tests.models.gguf.written import Written, saved, tiny
-from tests.models.measure.test_difference import attention
 
 ARTICLE = """---
 title: Two models
@@ -121,26 +121,29 @@ def test_maps_and_effects_are_those_of_both_models(root):
     assert [moved[head] for head in data.mapped] == sorted(moved.ravel(), reverse=True)
     ids = encode(first, TEXTS[0])
     assert [token.id for token in data.tokens] == ids
-    maps = [attention(each, ids) for each in (first, second)]
+    maps = [measure_passage(each, ids) for each in (first, second)]
     for place, head in enumerate(data.mapped):
         for found, exact in zip(data.pair(place), maps, strict=True):
-            assert np.abs(found.probability - exact[head]).max() <= PROBABILITY_ERROR
+            off = found.probability - exact.probability(*head)
+            assert np.abs(off).max() <= PROBABILITY_ERROR
     halves = compare_effects(first, second, [encode(first, text) for text in TEXTS])
     whole = halves[0].merge(halves[1])
     for column, name in ((changes.REFERENCE, REFERENCE), (changes.CHANGE, CHANGE)):
         values = whole.mean(name + EFFECT.name)
         np.testing.assert_allclose(data.column(column, EFFECT.name), values, atol=6e-5)
     assert np.abs(data.column(changes.CHANGE, EFFECT.name)).max() > 0
-    with pytest.raises(ReportError, match=r"head 8 of those with a map is asked for; there are 8"):
-        data.pair(8)
+    number = data.layers * data.heads
+    with pytest.raises(ReportError, match=f"head {number} of those .* there are {number}, count"):
+        data.pair(number)
 
 
 def test_only_the_heads_that_moved_most_are_kept_where_so_many_are_asked_for(root):
     every = open_study(measured(root))
+    heads, pairs = every.mapped, [every.pair(place) for place in range(3)]
     few = open_study(measured(root, "[one, other]", "maps: 3\n"))
-    assert few.mapped == every.mapped[:3]
-    for place in range(3):
-        for one, other in zip(few.pair(place), every.pair(place), strict=True):
+    assert few.mapped == heads[:3]
+    for place, pair in enumerate(pairs):
+        for one, other in zip(few.pair(place), pair, strict=True):
             assert (one.probability == other.probability).all()
     with pytest.raises(ReportError, match="'maps'"):
         study(root, more="maps: 0\n")
