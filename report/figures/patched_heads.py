@@ -11,6 +11,7 @@ from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
+from report.figures.parts.over_pairs import means, spread
 from report.figures.parts.signed_map import Cells
 from report.kinds.pair.data import PairData
 from report.text import percent
@@ -69,6 +70,7 @@ def caption(data: PairData) -> str:
         "mean over other texts, or by zeros. A share is 100 % where one prompt becomes the other. "
         "A triangle that points down is a share below 0: the head works against the difference. "
         "Areas are to one scale on each side; less than a twentieth of the largest has no mark."
+        + means(data)
     )
 
 
@@ -189,6 +191,7 @@ def _of_tokens(data):
     heads = shown_heads(data)
     values = {way: np.array([data.at_tokens(way)[head] for head in heads]) for way in WAYS}
     most = {way: float(np.abs(each).max()) or 1.0 for way, each in values.items()}
+    errors = {way: data.errors_at_tokens(way) for way in WAYS}
     found = []
     for row, (layer, head) in enumerate(heads):
         for place, token in enumerate(data.changed):
@@ -198,33 +201,45 @@ def _of_tokens(data):
                 value = float(values[way][row, place])
                 text = _word(data.clean.tokens[token])
                 told |= {way: value, f"size_{way}": abs(value) / most[way]}
+                error = _error(errors[way], layer, head, place)
+                told |= {} if error is None else {f"{way}_error": error}
                 told[f"told_{way}"] = (
-                    f"{told['name']} at “{text}”: {percent(value)} of the difference {DONE[way]}"
+                    f"{told['name']} at “{text}”: {spread(value, error)} of the difference "
+                    f"{DONE[way]}"
                 )
             found.append(told)
     return found
 
 
+def _error(errors, *place):
+    return None if errors is None else float(errors[place])
+
+
 def _of_all_tokens(data):
     heads = shown_heads(data)
     values = np.array([[data.of_heads(what)[head] for what in WHOLE] for head in heads])
+    errors = [data.errors_of_heads(what) for what in WHOLE]
     most = float(np.abs(values).max()) or 1.0
-    return [
-        {
-            "layer": layer,
-            "head": head,
-            "name": head_label(layer, head),
-            "row": row,
-            "column": column,
-            "put_in": name,
-            "value": float(values[row, column]),
-            "size": abs(float(values[row, column])) / most,
-            "told": f"{head_label(layer, head)}: {percent(float(values[row, column]))} of the "
-            f"difference {said}",
-        }
-        for row, (layer, head) in enumerate(heads)
-        for column, (name, said) in enumerate(WHOLE.values())
-    ]
+    found = []
+    for row, (layer, head) in enumerate(heads):
+        for column, (name, said) in enumerate(WHOLE.values()):
+            value, error = float(values[row, column]), _error(errors[column], layer, head)
+            found.append(
+                {
+                    "layer": layer,
+                    "head": head,
+                    "name": head_label(layer, head),
+                    "row": row,
+                    "column": column,
+                    "put_in": name,
+                    "value": value,
+                    **({} if error is None else {"error": error}),
+                    "size": abs(value) / most,
+                    "told": f"{head_label(layer, head)}: {spread(value, error)} of the "
+                    f"difference {said}",
+                }
+            )
+    return found
 
 
 def seen(data: PairData, **state: str) -> str:

@@ -11,6 +11,7 @@ from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
+from report.figures.parts.over_pairs import means, spread
 from report.kinds.pair.data import Edge, PairData
 from report.text import percent
 
@@ -56,7 +57,7 @@ def caption(data: PairData) -> str:
         f"those that restore most, of more than {floor}: no path into as many random "
         "heads of the same layers has more. The grey bar below is that wide. Heads "
         "stand in the order of their layers. Paths by way of other heads or "
-        "feed-forward layers are not in a line, but in the lines on the way."
+        "feed-forward layers are not in a line, but in the lines on the way." + means(data)
     )
 
 
@@ -246,19 +247,20 @@ def _edges_of(data, edges, at, sent):
                 "x2": x2 + APART[edge.by],
                 "y2": y2 - BELOW,
                 "told": f"{into} reads {edge.sender.label} {READS[edge.by]}: "
-                f"{percent(edge.value, 1)} of the difference comes back",
+                f"{spread(edge.value, edge.error, 1)} of the difference comes back",
             }
         )
     return found
 
 
 def _nodes_of(data, at, sent):
-    restored = data.of_heads("restored")
+    restored, errors = data.of_heads("restored"), data.errors_of_heads("restored")
     found = []
     for (kind, layer, head), (x, y) in at.items():
         name = told = _name((kind, layer, head))
         if kind == "head":
-            share = percent(float(restored[layer, head]), 1)
+            error = None if errors is None else float(errors[layer, head])
+            share = spread(float(restored[layer, head]), error, 1)
             told = f"{name}: {share} of the difference comes back with it"
         place = {"sent": sent, "kind": kind, "layer": layer, "head": head, "x": x, "y": y}
         found.append(place | {"name": name, "told": told})

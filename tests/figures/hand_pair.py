@@ -1,4 +1,4 @@
-"""A pair of prompts, measured of a small model, in the files that a real one has."""
+"""A pair of prompts, and a set of pairs, of a small model, in the files that a real one has."""
 
 from report import files
 from report.datasets.read.study import open_study
@@ -16,11 +16,23 @@ INPUTS = kind.Inputs(
 )
 
 
-def study(folder):
+PATTERN = "The lamp on the {here} was lit. Nobody saw the lamp on the"
+SET = kind.Inputs(
+    PATTERN,
+    PATTERN.replace("here", "there"),
+    " {here}",
+    " {there}",
+    INPUTS.corpus,
+    {"here": ("hill", "river"), "there": ("road", "garden")},
+)
+"""A set of pairs, of which that one is the first."""
+
+
+def study(folder, inputs=INPUTS):
     """A `PairData` of an embedded model, measured into a folder in `folder`."""
     folder /= "ab9876543210"
     loaded = load_model("falcon-8x8")
-    measured, facts = kind.measure(loaded, INPUTS, lambda *_: None, lambda _: None)
+    measured, facts = kind.measure(loaded, inputs, lambda *_: None, lambda _: None)
     layers, heads = loaded.measured_layers, loaded.structure[0].heads
     about = {"name": loaded.identity["name"], "num_attention_heads": heads}
     manifest = provenance(1, layers, about)

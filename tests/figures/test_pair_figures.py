@@ -8,6 +8,7 @@ from report.figures import patched_heads, paths
 from report.figures.build.find import figure_named
 from report.figures.parts.heads import head_label
 from report.kinds.pair.findings import Findings
+from tests.figures import hand_pair
 
 
 def test_cells_are_the_shares_of_the_dataset(pair):
@@ -78,3 +79,33 @@ def test_the_chain_that_is_said_is_one_of_lines(pair):
     steps = [*pairwise(chain.split(" to "))]
     assert steps
     assert {*steps} <= {(row["from"], row["into"]) for row in rows}
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    return hand_pair.study(tmp_path_factory.mktemp("set"), hand_pair.SET)
+
+
+def test_where_one_points_the_spread_over_pairs_is_read(several):
+    for figure, panel in (("patched_heads", 0), ("patched_heads", 1), ("paths", 0)):
+        made = figure_named(figure).rows(several, **({"panel": panel} if panel else {}))
+        for name in ("told", "told_lost"):
+            told = [row[name] for row in made.get("rows", made.get("edges")) if name in row]
+            assert all(" ± " in each for each in told)
+        assert "means over 2 pairs" in figure_named(figure).caption(several)
+    first = figure_named("patched_heads").rows(several)["rows"][0]
+    place = first["layer"], first["head"], first["column"] - several.start
+    assert first["restored_error"] == several.errors_at_tokens("restored")[place]
+    spec = figure_named("patched_heads").chart(several).to_dict()
+    axis = next(
+        layer["encoding"]["x"]["axis"]["labelExpr"]
+        for layer in spec["layer"]
+        if "encoding" in layer
+    )
+    assert f'"{several.start}": "{{here}} / {{there}}' in axis
+
+
+def test_a_single_pair_has_no_spread(pair):
+    rows = figure_named("patched_heads").rows(pair)["rows"]
+    assert not any("±" in row["told_lost"] or "lost_error" in row for row in rows)
+    assert "means over" not in figure_named("patched_heads").caption(pair)

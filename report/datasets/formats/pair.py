@@ -40,47 +40,62 @@ HEADS = {
 }
 """Column of the table of heads -> description."""
 
+ERROR, OF_ERROR = "{}_error", "its standard error over pairs"
+"""Name of the column beside one of a set's shares, and what it is."""
+
 CHANNELS = {"Q": "queries", "K": "keys", "V": "values", "all": "queries, keys and values"}
 """By which a head reads -> description."""
 
 
-def encode(
-    start: int,
-    patched: Patched,
-    ablated: Mapping[str, np.ndarray],
-    receivers: Sequence[Into],
-    matched: Sequence[Into],
-) -> dict:
-    """The table/1 dataset of a pair of prompts.
+Shares = tuple["Patched", Mapping[str, np.ndarray], Sequence["Into"], Sequence["Into"]]
+"""What was patched; "zero" and "mean" -> [layers, heads], shares of the clean run that are lost;
+heads whose edges are drawn; random heads of the same layers."""
+
+
+def encode(start: int, means: Shares, errors: Shares | None = None) -> dict:
+    """The table/1 dataset of a pair of prompts, or of a set of pairs.
 
     start: the first token that differs
-    ablated: "zero" and "mean" -> [layers, heads], shares of the clean run that are lost
-    receivers: heads whose edges are drawn; matched: random heads of the same layers
+    means: of all pairs; errors: standard errors of the same, None of a single pair
     """
+    patched, receivers = means[0], means[2:]
     number = patched.restored.shape[2] - start
-    of_heads = {"restored": patched.all_restored, "lost": patched.all_lost} | dict(ablated)
     layers, heads = patched.all_restored.shape
     at = np.indices((layers, heads, number)).reshape(3, -1)
     each = np.indices((layers, heads)).reshape(2, -1)
-    shares = {name: getattr(patched, name)[:, :, start:].ravel() for name in AT_TOKEN}
-    told = [*((one, 0) for one in receivers), *((one, 1) for one in matched)]
+
+    def at_token(shares, name):
+        return getattr(shares[0], name)[:, :, start:].ravel()
+
+    def of_head(shares, name):
+        return np.ravel(getattr(shares[0], f"all_{name}", shares[1].get(name)))
+
+    told = [(one, other) for other, heads in enumerate(receivers) for one in heads]
+    off = [one for heads in errors[2:] for one in heads] if errors else None
     return columnar.encode(
         {
             "tokens": _places(*at[:2])
             | {"token": Column("which token", "index from 0", at[2] + start)}
-            | {
-                name: Column(description, SHARE, shares[name], STEP)
-                for name, description in AT_TOKEN.items()
-            },
-            "heads": _places(*each)
-            | {
-                name: Column(description, SHARE, np.ravel(of_heads[name]), STEP)
-                for name, description in HEADS.items()
-            },
-            "receivers": _receivers(told),
-            "edges": _edges(told),
+            | _shares(AT_TOKEN, at_token, means, errors),
+            "heads": _places(*each) | _shares(HEADS, of_head, means, errors),
+            "receivers": _receivers(told, off),
+            "edges": _edges(told, off),
         }
     )
+
+
+def _shares(columns, values, means, errors):
+    """A column of each, and where there are standard errors one of these."""
+    found = {
+        name: Column(description, SHARE, values(means, name), STEP)
+        for name, description in columns.items()
+    }
+    if errors:
+        found |= {
+            ERROR.format(name): Column(f"{name}: {OF_ERROR}", SHARE, values(errors, name), STEP)
+            for name in columns
+        }
+    return found
 
 
 def _places(layer, head):
@@ -90,8 +105,16 @@ def _places(layer, head):
     }
 
 
-def _receivers(told):
+def _receivers(told, off):
     of = [one for one, _ in told]
+    columns = {
+        name: f"what comes back if it reads all of the clean run by its {words}"
+        for name, words in CHANNELS.items()
+    }
+
+    def whole(heads, name):
+        return np.array([one.whole[list(CHANNELS).index(name)] for one in heads])
+
     return (
         _places([one.layer for one in of], [one.head for one in of])
         | {
@@ -106,49 +129,59 @@ def _receivers(told):
                 [int(one.edges.any(0).sum()) for one in of],
             ),
         }
-        | {
-            name: Column(
-                f"what comes back if it reads all of the clean run by its {words}",
-                SHARE,
-                np.array([one.whole[place] for one in of]),
-                STEP,
-            )
-            for place, (name, words) in enumerate(CHANNELS.items())
-        }
+        | _shares(columns, whole, of, off)
     )
 
 
-def _edges(told):
-    rows = [
-        (one.layer, one.head, other, part.kind, part.layer, part.head, name, edge)
-        for one, other in told
-        for name, edges in zip(CHANNELS, one.edges, strict=False)
-        for part, edge in zip(one.senders, edges, strict=True)
+def _edges(told, off):
+    kept = [
+        (place, by, sender)
+        for place, (one, _) in enumerate(told)
+        for by, edges in enumerate(one.edges)
+        for sender, edge in enumerate(edges)
         if abs(edge) >= LEAST
     ]
-    layer, head, other, kind, from_layer, from_head, channel, edge = (
-        zip(*rows, strict=True) if rows else [()] * 8
+    of = [told[place] for place, _, _ in kept]
+    senders = [told[place][0].senders[sender] for place, _, sender in kept]
+
+    def edge(heads, _):
+        return np.array([heads[place].edges[by, sender] for place, by, sender in kept])
+
+    said = f"what comes back by that path alone, where it is {LEAST} or more"
+    return (
+        _places([one.layer for one, _ in of], [one.head for one, _ in of])
+        | {
+            "matched": Column(
+                "whether the receiver is a random head", "1 or 0", [other for _, other in of]
+            ),
+            "from": Column("which kind of part writes", "text", [part.kind for part in senders]),
+            "from_layer": Column(
+                "its layer; -1 for the embedding", "index from 0", [_or(s.layer) for s in senders]
+            ),
+            "from_head": Column(
+                "its head; -1 where it is none", "index from 0", [_or(s.head) for s in senders]
+            ),
+            "by": Column(
+                "what the receiver reads it by: Q, K or V",
+                "text",
+                [list(CHANNELS)[by] for _, by, _ in kept],
+            ),
+        }
+        | _shares({"edge": said}, edge, [one for one, _ in told], off)
     )
-    none = [-1 if place is None else place for place in from_layer]
-    no_head = [-1 if place is None else place for place in from_head]
-    return _places(layer, head) | {
-        "matched": Column("whether the receiver is a random head", "1 or 0", other),
-        "from": Column("which kind of part writes", "text", kind),
-        "from_layer": Column("its layer; -1 for the embedding", "index from 0", none),
-        "from_head": Column("its head; -1 where it is none", "index from 0", no_head),
-        "by": Column("what the receiver reads it by: Q, K or V", "text", channel),
-        "edge": Column(
-            f"what comes back by that path alone, where it is {LEAST} or more", SHARE, edge, STEP
-        ),
-    }
+
+
+def _or(place):
+    return -1 if place is None else place
 
 
 def decode(
-    table: Mapping[str, Any], layers: int, heads: int, tokens: int
+    table: Mapping[str, Any], layers: int, heads: int, tokens: int, errors: bool = False
 ) -> dict[str, dict[str, np.ndarray]]:
     """Table name -> column -> array, checked.
 
-    heads: of a layer; tokens: from the first that differs on
+    heads: of a layer; tokens: from the first that differs on; errors: whether shares have standard
+        errors
     raises: ReportError if a table or a column is missing, or has other rows than that
     """
     tables = columnar.decode(table)
@@ -158,7 +191,10 @@ def decode(
         "receivers": {"layer", "head", "matched", "senders", *CHANNELS},
         "edges": {"layer", "head", "matched", "from", "from_layer", "from_head", "by", "edge"},
     }
+    shares = {*AT_TOKEN, *HEADS, *CHANNELS, "edge"}
     for name, columns in wanted.items():
+        if errors:
+            columns |= {ERROR.format(share) for share in columns & shares}
         odd = sorted(columns ^ tables.get(name, {}).keys())
         if odd:
             raise ReportError(f"table {name!r} has other columns than it should: {odd[0]!r}")

@@ -2,13 +2,13 @@
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from report.datasets.damaged import damaged
-from report.datasets.formats.pair import CHANNELS, FILE, HEADS, LEAST, STEP, decode
+from report.datasets.formats.pair import CHANNELS, ERROR, FILE, HEADS, LEAST, STEP, decode
 from report.datasets.read.model import ModelData
 from report.errors import ReportError
 from report.kinds.passage.data import Token, tokens_of
@@ -22,12 +22,26 @@ def opened(paths: Sequence[Path], labels: Sequence[str | None] = ()) -> "PairDat
 
 @dataclass(frozen=True)
 class Prompt:
-    """One of the two."""
+    """One of the two; of a set of pairs, what they have in common."""
 
     text: str
+    """Of a set with the names of places, such as {name}."""
     tokens: list[Token]
+    """Of a set the name of its place stands for a token that is in one."""
     difference: float
-    """Logit of the answer less that of the other."""
+    """Logit of the answer less that of the other; of a set the mean."""
+
+
+@dataclass(frozen=True)
+class OnePair:
+    """A pair of a set, its places filled."""
+
+    clean: str
+    corrupted: str
+    answer: str
+    other: str
+    differences: tuple[float, float]
+    """As of `Prompt`, after the clean prompt and after the corrupted one."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,8 @@ class Edge:
     """ "Q", "K" or "V"."""
     value: float
     """Share of the way from the corrupted run to the clean one."""
+    error: float | None = None
+    """Its standard error over pairs; None of a single pair."""
 
     @property
     def receiver(self) -> tuple[int, int]:
@@ -94,8 +110,24 @@ class PairData(ModelData):
         return self._prompt("corrupted")
 
     def _prompt(self, name):
-        about = self.about[name]
-        return Prompt(about["text"], tokens_of(about["tokens"]), about["difference"])
+        about, tokens = self.about[name], tokens_of(self.about[name]["tokens"])
+        if "set" in self.about:
+            places = self.about["set"]["places"][name]
+            if len(places) != len(tokens):
+                raise damaged(f"{self.path}: its places are not those of the {name} prompts")
+            tokens = [_placed(*each) for each in zip(tokens, places, strict=True)]
+        return Prompt(about["text"], tokens, about["difference"])
+
+    @functools.cached_property
+    def pairs(self) -> list[OnePair]:
+        """All pairs; the only one, where it is no set."""
+        if "set" not in self.about:
+            of = self.clean, self.corrupted
+            answers = self.about["answer"], self.about["other"]
+            differences = tuple(item.difference for item in of)
+            return [OnePair(*(item.text for item in of), *answers, differences)]
+        each = self.about["set"]["pairs"]
+        return [OnePair(**item | {"differences": tuple(item["differences"])}) for item in each]
 
     @property
     def start(self) -> int:
@@ -110,7 +142,8 @@ class PairData(ModelData):
     @functools.cached_property
     def _tables(self):
         try:
-            return decode(self._read(FILE), self.layers, self.heads, len(self.changed))
+            several = len(self.pairs) > 1
+            return decode(self._read(FILE), self.layers, self.heads, len(self.changed), several)
         except ReportError as error:
             if str(self.path) in str(error):
                 raise
@@ -119,19 +152,30 @@ class PairData(ModelData):
     def at_tokens(self, way: str) -> np.ndarray:
         """What patching each head at each token alone does, float [layers, heads, changed tokens].
 
-        way: "restored" or "lost"
+        way: "restored" or "lost"; of a set a mean over pairs
         """
         return self._tables["tokens"][way].reshape(self.layers, self.heads, len(self.changed))
+
+    def errors_at_tokens(self, way: str) -> np.ndarray | None:
+        """Standard errors of the same over pairs; None of a single pair."""
+        return self.at_tokens(ERROR.format(way)) if len(self.pairs) > 1 else None
 
     def of_heads(self, what: str) -> np.ndarray:
         """What patching or ablating each head at all tokens does, float [layers, heads].
 
-        what: "restored", "lost", "zero" or "mean"
+        what: "restored", "lost", "zero" or "mean"; of a set a mean over pairs
         raises: ReportError for another
         """
+        return self._of_heads(what, what)
+
+    def errors_of_heads(self, what: str) -> np.ndarray | None:
+        """Standard errors of the same over pairs; None of a single pair."""
+        return self._of_heads(what, ERROR.format(what)) if len(self.pairs) > 1 else None
+
+    def _of_heads(self, what, column):
         if what not in HEADS:
             raise ReportError(f"{what!r} was not measured; measured are: {', '.join(HEADS)}.")
-        return self._tables["heads"][what].reshape(self.layers, self.heads)
+        return self._tables["heads"][column].reshape(self.layers, self.heads)
 
     @functools.cached_property
     def receivers(self) -> list[Receiver]:
@@ -167,8 +211,17 @@ class PairData(ModelData):
             layer, head = (None if at < 0 else int(at) for at in place)
             sender = Part(str(table["from"][row]), layer, head)
             at = int(table["layer"][row]), int(table["head"][row])
-            edges.append(Edge(sender, *at, str(table["by"][row]), float(table["edge"][row])))
+            numbers = [float(table[c][row]) for c in ("edge", ERROR.format("edge")) if c in table]
+            edges.append(Edge(sender, *at, str(table["by"][row]), *numbers))
         return edges
+
+
+def _placed(token: Token, place: str | None) -> Token:
+    """A token of all pairs: in a place that has other words in each, the name of that."""
+    if place is None:
+        return token
+    name = f"{{{place}}}"
+    return replace(token, text=name, label=name, part=None, bytes=None)
 
 
 def verify(data: PairData) -> None:
@@ -183,7 +236,8 @@ def verify(data: PairData) -> None:
         [token.id for token in each.tokens] for each in (data.clean, data.corrupted)
     )
     parts = [place for place, (a, b) in enumerate(zip(clean, corrupted, strict=False)) if a != b]
-    if len(clean) != len(corrupted) or parts[:1] != [data.start]:
+    later = len(data.pairs) > 1 and parts and parts[0] > data.start  # another pair parts before
+    if len(clean) != len(corrupted) or not (later or parts[:1] == [data.start]):
         raise damaged(f"{name}: its prompts do not part at token {data.start}")
     for way in ("restored", "lost"):
         off = np.abs(data.at_tokens(way)[..., 0] - data.of_heads(way)).max()

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from report.errors import ReportError
 from report.figures.parts.heads import Head
 from report.kinds.pair.data import Edge, PairData, Receiver
 from report.kinds.passage.data import Token
@@ -13,7 +14,10 @@ def context(data: PairData) -> dict:
 
 
 class Findings:
-    """Numbers of a pair: shares of the way from the corrupted run, 0, to the clean one, 1."""
+    """Numbers of a pair: shares of the way from the corrupted run, 0, to the clean one, 1.
+
+    Those of a set of pairs are means over pairs.
+    """
 
     def __init__(self, data: PairData) -> None:
         self.data = data
@@ -39,6 +43,18 @@ class Findings:
     def value(self, what: str, at: Head | Receiver) -> float:
         """What patching or ablating one head does, by `what` as of `sorted`."""
         return float(self.data.of_heads(what)[at.layer, at.head])
+
+    def error(self, what: str, at: Head | Receiver) -> float:
+        """The standard error of `value` over pairs.
+
+        raises: ReportError if there is one pair
+        """
+        errors = self.data.errors_of_heads(what)
+        if errors is None:
+            raise ReportError(
+                "a single pair has no standard error; give it `fills`, or do not use `find.error`."
+            )
+        return float(errors[at.layer, at.head])
 
     def token(self, at: Head, way: str = "restored") -> Token:
         """The token of the clean prompt at which patching a head alone does most."""

@@ -1,11 +1,15 @@
 """Articles about two prompts: what putting each head's output from one into the other does, token
 by token and both ways; ablations beside it; and what the heads that matter read of earlier parts.
+
+Of a set of pairs each is measured so, and all numbers are means over pairs, with standard errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import count as numbers
 from typing import TYPE_CHECKING
 
@@ -15,17 +19,21 @@ from report.datasets.formats.pair import FILE, encode
 from report.datasets.formats.passage import encoded_token
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
+from report.inputs.conditions import ADDED, Segment
+from report.inputs.pairs import TwoPrompts, pieces, rows, spelt
 from report.inputs.passages import corpus
 from report.inputs.predictions import Prompt
 from report.kinds.prediction.measure import MEANS_OF, asked_of, replacements
 from report.measuring.forecast import needs, reads, writes
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
+from report.text import count, quoted
 
 if TYPE_CHECKING:
     from report.effects.asked import Asked
     from report.effects.patching import Pair, Patched
     from report.effects.paths import Into
+    from report.effects.replacing import Replacement
     from report.models.load.load import LoadedModel
     from report.models.text.tokens import TokenizedText
     from report.study.front_matter import FrontMatter
@@ -39,8 +47,17 @@ MOST = 64
 SEED = 20261128
 """What random heads are drawn from."""
 
+KEPT = 8
+"""Pairs whose states are kept, at most; those of more are computed again."""
+
+PROMPTS = ("clean", "corrupted")
+
 EDGES = 1000
 """About how many edges are kept."""
+
+
+Replaced = tuple[Sequence["Replacement"], dict[str, int]]
+"""What takes the place of heads in ablations, and "texts" and "tokens" of its mean."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +70,25 @@ class Inputs:
     other: str
     corpus: Sequence[str]
     """Over whose tokens heads' contexts are averaged."""
+    fills: Mapping[str, Sequence[str]] | None = None
+    """The words that stand in the places of those texts, a pair each; None: they have no places."""
+
+    @property
+    def pattern(self) -> TwoPrompts:
+        """The prompts as the article has them."""
+        return TwoPrompts(self.clean, self.corrupted, self.answer, self.other)
+
+    @property
+    def words(self) -> list[dict[str, str]]:
+        """Of each pair what stands in its places."""
+        return [{}] if self.fills is None else rows(self.fills)
+
+    @property
+    def pairs(self) -> list[TwoPrompts]:
+        """The prompts as a model reads them."""
+        if self.fills is None:
+            return [self.pattern]
+        return [self.pattern.filled(words) for words in self.words]
 
 
 @dataclass(frozen=True)
@@ -64,6 +100,8 @@ class Measured:
     ablated: Mapping[str, np.ndarray]
     receivers: Sequence[Into]
     matched: Sequence[Into]
+    errors: Measured | None = None
+    """The same of standard errors over pairs; None where there is one pair."""
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
@@ -75,7 +113,8 @@ def inputs(wanted: FrontMatter) -> Inputs:
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on."""
     prompts = [inputs.clean, inputs.corrupted, inputs.answer, inputs.other]
-    return {"pair": hashed(prompts), "corpus": hashed(list(inputs.corpus))}
+    fills = [] if inputs.fills is None else [inputs.fills]
+    return {"pair": hashed(prompts + fills), "corpus": hashed(list(inputs.corpus))}
 
 
 def words(inputs: Inputs) -> list[str]:
@@ -83,22 +122,85 @@ def words(inputs: Inputs) -> list[str]:
     return []
 
 
-def tokenized(loaded: LoadedModel, inputs: Inputs) -> list[TokenizedText]:
-    """Both prompts as a model reads them, whose weights are not needed.
+def tokenized(loaded: LoadedModel, inputs: Inputs) -> list[list[TokenizedText]]:
+    """Both prompts of each pair as a model reads them, whose weights are not needed.
 
-    raises: ReportError if they are not of as many tokens, or of too many
+    raises: ReportError if they are not of as many tokens, or of too many; or if the tokens of a
+        place are not those of the first pair
     """
     from report.effects.patching import first_difference
     from report.models.text.tokens import tokenize
 
-    texts = [tokenize(loaded, text) for text in (inputs.clean, inputs.corrupted)]
-    first_difference(loaded, *(text.token_ids for text in texts))
-    if len(texts[0].token_ids) > MOST:
+    result = []
+    for number, pair in enumerate(inputs.pairs):
+        with _naming(inputs, number):
+            texts = [tokenize(loaded, text) for text in (pair.clean, pair.corrupted)]
+            first_difference(loaded, *(text.token_ids for text in texts))
+            require_short(len(texts[0].token_ids))
+        result.append(texts)
+    if inputs.fills is not None:
+        for name in PROMPTS:
+            _require_aligned(loaded, inputs, name)
+    return result
+
+
+def require_short(tokens: int) -> None:
+    """Stop for prompts that are too long; ReportError."""
+    if tokens > MOST:
         raise ReportError(
-            f"the prompts have {len(texts[0].token_ids)} tokens, and a pair has at most {MOST}; "
-            "shorten them"
+            f"the prompts have {tokens} tokens, and a pair has at most {MOST}; shorten them"
         )
-    return texts
+
+
+@contextmanager
+def _naming(inputs, number):
+    """Say in errors of which pair of a set they are."""
+    try:
+        yield
+    except ReportError as error:
+        if inputs.fills is None:
+            raise
+        raise ReportError(f"{spelt(number + 1, inputs.words[number])}: {error}") from error
+
+
+def _require_aligned(loaded, inputs, name):
+    """Stop where a token of one pair has not the place that it has in the first; name: of the
+    prompt."""
+    pattern = getattr(inputs, name)
+    first = _tokens_of(loaded, pattern, inputs.words[0])
+    for number, words in enumerate(inputs.words[1:], 1):
+        here = _tokens_of(loaded, pattern, words)
+        for (text, tokens), (of_first, in_first) in zip(here, first, strict=True):
+            if len(tokens) != len(in_first):
+                listed = ", ".join(f"“{token}”" for token in tokens) or "none of its own"
+                raise ReportError(
+                    f"{spelt(number + 1, words)}: {quoted(text)} has "
+                    f"{count(len(tokens), 'token')} of {loaded.identity['name']} in the {name} "
+                    f"prompt ({listed}), and {quoted(of_first)} in pair 1 has {len(in_first)}; "
+                    "take words of as many tokens in all pairs"
+                )
+
+
+def _tokens_of(loaded, pattern, words):
+    """Piece by piece of a pattern: its text, and those of its tokens."""
+    from report.models.text.segments import segmented
+
+    texts = [text for _, text in pieces(pattern, words)]
+    read = segmented(loaded, [Segment(str(place), text) for place, text in enumerate(texts)])
+    listed = [[] for _ in texts]
+    for segment, token in zip(read.segment, read.tokens, strict=True):
+        if segment != ADDED:
+            listed[int(segment)].append(token["text"])
+    return [*zip(texts, listed, strict=True)]
+
+
+def _places(loaded, pattern, words):
+    """Of each token the name of the place that it stands in, or None."""
+    from report.models.text.segments import segmented
+
+    named = pieces(pattern, words)
+    read = segmented(loaded, [Segment(str(at), text) for at, (_, text) in enumerate(named)])
+    return [None if each == ADDED else named[int(each)][0] for each in read.segment]
 
 
 def measure(
@@ -109,52 +211,87 @@ def measure(
     returns: what was measured, and the manifest's pair
     raises: ReportError if the prompts do not fit together, or the model answers both alike
     """
-    from report.effects.patching import pair, patched
+    from report.effects.patching import pair
     from report.models.attention import self_check
     from report.models.load.memory import enough_memory
 
-    texts = tokenized(loaded, inputs)
-    question = _question(loaded, inputs)
+    texts, questions = tokenized(loaded, inputs), []
+    for number, each in enumerate(inputs.pairs):
+        with _naming(inputs, number):
+            questions.append(_question(loaded, each))
     layers, heads = loaded.measured_layers, loaded.structure[0].heads
-    done, total = numbers(1), 3 * layers + 2 * RECEIVERS
+    done, total = numbers(1), len(texts) * (3 * layers + 2 * RECEIVERS)
     step = lambda *_: progress("Measuring", next(done), total)  # noqa: E731
     progress("Measuring", 0, total)
+
+    @lru_cache(KEPT)
+    def opened(number):
+        with _naming(inputs, number):
+            return pair(loaded, *(text.token_ids for text in texts[number]), questions[number])
+
+    each = range(len(texts))
     with enough_memory("measuring two prompts"):
         self_check.checked(loaded)
-        of = pair(loaded, *(text.token_ids for text in texts), question)
-        _announce(loaded, of, layers * heads, announce)
-        shares = patched(of, step)
-        ablated, about = _ablated(loaded, of, inputs.corpus, step)
-        receivers, reason = receivers_of(shares.all_restored), ""
-        try:
-            into, matched = _paths(of, receivers, (layers, heads), step)
-        except ReportError as error:
-            into, matched, reason = [], [], str(error)
-    return Measured(of.start, shares, ablated, into, matched), {
-        "token_ids_sha256": hashed([text.token_ids for text in texts]),
+        starts, values = zip(*(_about(opened(number)) for number in each), strict=True)
+        _announce(loaded, opened(0), starts, layers * heads, announce)
+        result, about, reason = _measured(loaded, opened, each, inputs.corpus, step)
+    facts = _facts(inputs.pattern, texts, values, result.start, about, reason)
+    if inputs.fills is not None:
+        facts["pair"]["set"] = _set(loaded, inputs, values)
+    return result, facts
+
+
+def _facts(pattern: TwoPrompts, texts, values, start, about, reason):
+    """What the manifest has; texts, values: of each pair both."""
+    return {
+        "token_ids_sha256": hashed([text.token_ids for both in texts for text in both]),
         "pair": {
-            name: {
-                "text": getattr(inputs, name),
-                "tokens": [encoded_token(token) for token in text.tokens],
-                "difference": round(getattr(of, name).value, 4),
-            }
-            for name, text in zip(("clean", "corrupted"), texts, strict=True)
+            name: _prompt(getattr(pattern, name), texts[0][place], [both[place] for both in values])
+            for place, name in enumerate(PROMPTS)
         }
         | {
-            "answer": inputs.answer,
-            "other": inputs.other,
-            "start": of.start,
+            "answer": pattern.answer,
+            "other": pattern.other,
+            "start": start,
             "replaced": about,
             "reason": reason,
         },
     }
 
 
-def _question(loaded, inputs) -> Asked:
+def _about(pair):
+    """The first token that differs, and what is asked after both prompts."""
+    return pair.start, (pair.clean.value, pair.corrupted.value)
+
+
+def _prompt(text, read, values):
+    """What the manifest has of a prompt; of a set the pattern, the tokens of its first pair, and
+    the mean difference."""
+    return {
+        "text": text,
+        "tokens": [encoded_token(token) for token in read.tokens],
+        "difference": round(float(np.mean(values)), 4),
+    }
+
+
+def _set(loaded, inputs, values):
+    """What the manifest has of a set: the places of tokens, and each pair."""
+    return {
+        "places": {
+            name: _places(loaded, getattr(inputs, name), inputs.words[0]) for name in PROMPTS
+        },
+        "pairs": [
+            asdict(pair) | {"differences": [round(value, 4) for value in both]}
+            for pair, both in zip(inputs.pairs, values, strict=True)
+        ],
+    }
+
+
+def _question(loaded, pair: TwoPrompts) -> Asked:
     """What is asked at the last token; ReportError if it is not the same after both prompts."""
     each = [
-        asked_of(loaded, Prompt(text, inputs.answer, inputs.other))
-        for text in (inputs.clean, inputs.corrupted)
+        asked_of(loaded, Prompt(text, pair.answer, pair.other))
+        for text in (pair.clean, pair.corrupted)
     ]
     if each[0] != each[1]:
         raise ReportError(
@@ -164,16 +301,83 @@ def _question(loaded, inputs) -> Asked:
     return each[0]
 
 
-def _ablated(loaded, of: Pair, texts, step):
-    """Shares of the clean run that are lost by zeros and by means, and over what these are."""
+def _measured(loaded, opened, each, texts, step):
+    """Of all pairs: `Measured`; texts and tokens of the mean in ablations; why there are no paths.
+
+    opened: called with the number of a pair, gives its `Pair`
+    """
+    replaced, about = replaced_by(loaded, texts)
+    shares = [_shares(loaded, opened(number), replaced, step) for number in each]
+    receivers = receivers_of(np.mean([item.all_restored for _, item, _ in shares], 0))
+    heads = loaded.structure[0].heads
+    try:
+        paths = [_paths(opened(number), receivers, heads, step) for number in each]
+        reason = ""
+    except ReportError as error:
+        paths, reason = [([], [])] * len(shares), str(error)
+    result = [Measured(*of_pair, *both) for of_pair, both in zip(shares, paths, strict=True)]
+    return over_pairs(result), about, reason
+
+
+def replaced_by(loaded: LoadedModel, texts: Sequence[str]) -> Replaced:
+    """What takes the place of heads in ablations; and the texts and tokens of its mean."""
+    return replacements(loaded, texts)
+
+
+def _shares(loaded, of: Pair, replaced, step):
+    """Of a pair where it parts, what patching does, and what ablating does."""
+    from report.effects.patching import patched
+
+    return of.start, patched(of, step), _ablated(loaded, of, replaced, step)
+
+
+def over_pairs(each: Sequence[Measured]) -> Measured:
+    """Means over pairs, with standard errors where there are several."""
+    result = _over(each, lambda values: np.mean(values, 0))
+    if len(each) == 1:
+        return result
+    error = lambda values: np.std(values, 0, ddof=1) / len(values) ** 0.5  # noqa: E731
+    return replace(result, errors=_over(each, error))
+
+
+def _over(each, of):
+    """`Measured` of what `of` makes of a list of arrays, one a pair."""
+    first = each[0]
+
+    def into(name):
+        return [
+            replace(
+                heads[0],
+                edges=of([head.edges for head in heads]),
+                whole=of([head.whole for head in heads]),
+            )
+            for heads in zip(*(getattr(item, name) for item in each), strict=True)
+        ]
+
+    return Measured(
+        min(item.start for item in each),
+        replace(
+            first.patched,
+            **{
+                name: of([vars(item.patched)[name] for item in each])
+                for name in vars(first.patched)
+            },
+        ),
+        {kind: of([item.ablated[kind] for item in each]) for kind in first.ablated},
+        into("receivers"),
+        into("matched"),
+    )
+
+
+def _ablated(loaded, of: Pair, replaced, step):
+    """Shares of the clean run that are lost by zeros and by means."""
     from report.effects.ablation import ablation
 
-    replaced, about = replacements(loaded, texts)
     ids, lost = of.clean.token_ids, {}
     for number, each in enumerate(replaced):
-        count = step if number else None  # layers are counted once for both
-        lost[each.kind] = ablation(loaded, ids, [of.asked], each, progress=count).drop[0] / of.gap
-    return lost, about
+        steps = step if number else None  # layers are counted once for both
+        lost[each.kind] = ablation(loaded, ids, [of.asked], each, progress=steps).drop[0] / of.gap
+    return lost
 
 
 def receivers_of(restored: np.ndarray) -> list[tuple[int, int]]:
@@ -202,24 +406,52 @@ def matched_with(receivers: Sequence[tuple[int, int]], heads: int) -> list[tuple
     return matched
 
 
-def _paths(of, receivers, shape, step):
+def _paths(of, receivers, heads, step):
     """Edges into the heads that matter, and into as many random ones of their layers."""
     from report.effects.paths import into
 
-    matched = matched_with(receivers, shape[1])
+    matched = matched_with(receivers, heads)
     each = {(head.layer, head.head): head for head in into(of, [*receivers, *matched], step)}
     return [each[place] for place in receivers], [each[place] for place in matched]
 
 
-def _announce(loaded, of: Pair, heads, announce):
-    """Say what is read and written."""
-    changed = of.tokens - of.start
-    passes = 2 * heads * (changed + 1) + 2 * heads + 2 * RECEIVERS * 3 * heads // 2
-    read = changed if of.prefix is not None else of.tokens
-    what = "two prompts, and each again with what heads hand on in the other"
-    name = loaded.identity["name"]
-    announce(reads(name, what, passes * read, passes, about=True) + needs(loaded, logits=of.tokens))
-    announce(writes(name, heads * (changed * 24 + 40) + EDGES * 50))
+def cost(
+    loaded: LoadedModel, tokens: int, starts: Sequence[int], resumes: bool, paths: bool = True
+) -> str:
+    """The sentence about what is read.
+
+    tokens: of a prompt; starts: of each pair the first token that differs
+    resumes: whether tokens before a patched one are read once; paths: whether these are measured
+    """
+    heads, passes, read = loaded.measured_layers * loaded.structure[0].heads, 0, 0
+    for start in starts:
+        changed = tokens - start
+        whole = changed if resumes else tokens
+        into = 2 * RECEIVERS * 3 * heads // 2 if paths else 0
+        passes += 2 * heads * (changed + 2) + into
+        read += 2 * heads * ((changed + 1) * whole + tokens) + into * whole
+    what = "two prompts" if len(starts) == 1 else f"{len(starts)} pairs of prompts"
+    what += ", and each again with what heads hand on in the other"
+    return reads(loaded.identity["name"], what, read, passes, about=True)
+
+
+def _announce(loaded, of: Pair, starts, heads, announce):
+    """Say what is read and written; of: the first pair, starts: of all where they part."""
+    sentence = cost(loaded, of.tokens, starts, of.prefix is not None)
+    announce(sentence + needs(loaded, logits=of.tokens))
+    columns = 1 + (len(starts) > 1)  # numbers, and their standard errors
+    cells = heads * ((of.tokens - min(starts)) * 24 + 40) + EDGES * 50
+    announce(writes(loaded.identity["name"], columns * cells))
+
+
+def encoded(measured: Measured) -> dict:
+    """The dataset."""
+    shares = [
+        (item.patched, item.ablated, item.receivers, item.matched)
+        for item in (measured, measured.errors)
+        if item is not None
+    ]
+    return encode(measured.start, *shares)
 
 
 def write(files: Folder, measured: Measured, progress: Step) -> None:
@@ -227,6 +459,5 @@ def write(files: Folder, measured: Measured, progress: Step) -> None:
 
     raises: ReportError if a number is not finite
     """
-    shares = measured.start, measured.patched, measured.ablated
-    files.write(FILE, encode(*shares, measured.receivers, measured.matched))
+    files.write(FILE, encoded(measured))
     progress(1, 1)

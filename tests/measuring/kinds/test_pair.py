@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from report.datasets.formats.pair import LEAST, STEP
+from report.datasets.formats.pair import AT_TOKEN, HEADS, LEAST, STEP
 from report.datasets.read.study import open_study
+from report.effects.parts import Part
+from report.effects.patching import pair
+from report.effects.paths import CHANNELS, into
 from report.errors import ReportError
 from report.kinds.pair import measure as kind
 from report.kinds.pair.data import verify
@@ -21,7 +24,7 @@ from report.models.text.tokens import encode
 from report.study.study import read_study
 from tests.commands import report
 from tests.figures import hand_pair
-from tests.figures.hand_pair import INPUTS
+from tests.figures.hand_pair import INPUTS, PATTERN, SET
 from tests.themed import write_themed
 
 CLEAN, CORRUPTED = INPUTS.clean, INPUTS.corrupted
@@ -35,6 +38,18 @@ def falcon():
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     return hand_pair.study(tmp_path_factory.mktemp("pair"))
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    return hand_pair.study(tmp_path_factory.mktemp("set"), SET)
+
+
+def one_of(number):
+    """A pair of the set by itself, spelt out."""
+    here, there = (SET.fills[name][number] for name in ("here", "there"))
+    texts = PATTERN.format(here=here), PATTERN.format(here=there)
+    return kind.Inputs(*texts, f" {here}", f" {there}", INPUTS.corpus)
 
 
 def run(model, ids, replaced=None, keep=None):
@@ -129,6 +144,84 @@ def test_what_may_be_said_of_it(data):
     assert find.edge(find.head(7, 7), find.head(7, 6), "Q") == 0
     assert find.receiver(receiver).place == first.receiver
     assert min(abs(each.value) for each in data.edges) >= LEAST - STEP
+
+
+def test_numbers_of_a_set_are_means_over_its_pairs(data, several, tmp_path):
+    alone = [data, hand_pair.study(tmp_path, one_of(1))]
+    assert [one.pairs[0] for one in alone] == several.pairs
+    assert several.start == alone[0].start
+    assert [t.text for t in several.clean.tokens if "{" in t.text] == ["{here}"]
+    assert several.clean.tokens[several.start].label == "{here}"
+    assert several.corrupted.tokens[several.start].label == "{there}"
+    for whose in ("clean", "corrupted"):
+        differences = [getattr(one, whose).difference for one in alone]
+        assert getattr(several, whose).difference == pytest.approx(np.mean(differences), abs=1e-4)
+    rounding = {"rtol": 0, "atol": 2 * STEP}
+    for method, names in (("at_tokens", AT_TOKEN), ("of_heads", HEADS)):
+        for name in names:
+            each = [getattr(one, method)(name) for one in alone]
+            error = np.std(each, 0, ddof=1) / 2**0.5
+            means, errors = (getattr(several, start + method)(name) for start in ("", "errors_"))
+            np.testing.assert_allclose(means, np.mean(each, 0), **rounding)
+            np.testing.assert_allclose(errors, error, **rounding)
+    assert several.errors_of_heads("restored").max() > 100 * STEP
+    find = Findings(several)
+    top = find.strongest
+    errors = several.errors_of_heads("restored")
+    assert find.error("restored", top) == errors[top.layer, top.head]
+    with pytest.raises(ReportError, match="has no standard error"):
+        Findings(alone[0]).error("restored", top)
+
+
+def test_paths_of_a_set_are_means_into_the_heads_that_restore_most_on_the_mean(falcon, several):
+    receivers = [each.place for each in several.receivers if not each.matched]
+    assert receivers == receivers_of(several.of_heads("restored"))
+    found = []
+    for each in (one_of(number) for number in range(2)):
+        ids = (encode(falcon, text) for text in (each.clean, each.corrupted))
+        of = pair(falcon, *ids, kind._question(falcon, each))
+        found.append({(one.layer, one.head): one for one in into(of, receivers[:1])}[receivers[0]])
+    edges = np.array([one.edges for one in found])
+    means = edges.mean(0)
+    errors = edges.std(0, ddof=1) / 2**0.5
+    told = [edge for edge in several.edges if edge.receiver == receivers[0]]
+    assert len(told) == (np.abs(means) >= LEAST).sum() > 3
+    for edge in told:
+        sender = Part(edge.sender.kind, edge.sender.layer, edge.sender.head)
+        at = CHANNELS.index(edge.by), found[0].senders.index(sender)
+        assert edge.value == pytest.approx(means[at], abs=STEP)
+        assert edge.error == pytest.approx(errors[at], abs=STEP)
+
+
+def test_a_set_of_one_pair_has_its_numbers_in_every_bit(data, tmp_path):
+    fills = {name: words[:1] for name, words in SET.fills.items()}
+    alone = hand_pair.study(tmp_path, kind.Inputs(**(vars(SET) | {"fills": fills})))
+    assert (alone.path / "pair.json").read_bytes() == (data.path / "pair.json").read_bytes()
+    assert alone.pairs == data.pairs
+    assert alone.errors_of_heads("lost") is None
+
+
+@pytest.mark.parametrize(
+    ("fills", "message"),
+    [
+        (
+            {"here": ("hill", "bridge"), "there": ("road", "table")},
+            r"pair 2 \(here: 'bridge', there: 'table'\): the clean prompt has 17 tokens",
+        ),
+        (
+            {"here": ("hill", "bridge"), "there": ("road", "strawberry")},
+            r"pair 2 .*the clean prompt has 17 tokens .*18",
+        ),
+        (
+            {"here": ("hill", "bridge"), "there": ("road", "bridges")},
+            r"pair 2 .*: ' bridge' has 2 tokens of falcon-8x8 in the clean prompt \(“ brid”, “ge”\)"
+            ", and ' hill' in pair 1 has 1",
+        ),
+    ],
+)
+def test_pairs_whose_tokens_are_not_aligned_are_refused_by_their_word(falcon, fills, message):
+    with pytest.raises(ReportError, match=message):
+        kind.tokenized(falcon, kind.Inputs(**(vars(SET) | {"fills": fills})))
 
 
 @pytest.mark.parametrize(
