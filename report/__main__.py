@@ -133,11 +133,14 @@ def explore(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0: any.")] = 0,
 ):
     """Open a page on this machine in which the figures of a text follow as it is typed."""
-    from report.exploring.server import explore as serve_page
+    from report.exploring.prepared import prepared
 
     options = {"layers": layers, "device": device}
     given = {name: value for name, value in options.items() if value}
-    serve_page([*dict.fromkeys(models or ["falcon-8x8"])], given, chat, port, say)
+    with prepared() as page:  # before torch is loaded, which takes some seconds
+        from report.exploring.server import explore as serve_page
+
+        serve_page([*dict.fromkeys(models or ["falcon-8x8"])], given, chat, port, say, page)
 
 
 @app.command()

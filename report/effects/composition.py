@@ -28,6 +28,7 @@ from report.effects.reads import at_once, projections, what_enters
 from report.effects.replay import gives_tuples
 from report.errors import ReportError
 from report.measurements.precision import summed_by, tolerance
+from report.measurements.updates import reduced
 from report.models.attention.probe import architecture
 from report.models.attention.self_check import checked
 from report.models.attention.structure import structure
@@ -73,7 +74,7 @@ def composition(
         for name, reader in _readers(each).items():
             for below, writer in enumerate(writers):
                 values[name][layer, :, below] = _scores(reader, writer)
-        writers.append((_reduced(each.value) @ each.output).float())
+        writers.append((reduced(each.value) @ each.output).float())
         done(layer + 1)
     return values
 
@@ -85,7 +86,7 @@ def _readers(circuit):
         (circuit.key, circuit.query),
         (circuit.value, circuit.output.mT),
     )
-    readers = [(left @ _reduced(right).mT).float() for left, right in pairs]
+    readers = [(left @ reduced(right).mT).float() for left, right in pairs]
     return dict(zip(NAMES, readers, strict=True))
 
 
@@ -94,11 +95,6 @@ def _scores(reader, writer):
     both = torch.einsum("wvd,rdk->rwvk", writer, reader).flatten(2).norm(dim=2)
     sizes = reader.flatten(1).norm(dim=1)[:, None] * writer.flatten(1).norm(dim=1)
     return (both / sizes).numpy()
-
-
-def _reduced(matrices):
-    """Small matrices [heads, r, r] for tall ones [heads, hidden_size, r]: |M A| is |small A|."""
-    return torch.linalg.qr(matrices, mode="r").R
 
 
 def circuits(loaded: "LoadedModel") -> Iterator[Circuit]:

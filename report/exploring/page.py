@@ -95,12 +95,19 @@ class Answer:
 class Explorer:
     """A model that stays loaded, and the project around it."""
 
-    def __init__(self, model: Model, project: Project | None, chat: bool = False):
+    def __init__(
+        self,
+        model: Model,
+        project: Project | None,
+        chat: bool = False,
+        compiled: Callable[[dict], dict] = vega.vega,
+    ):
         """project: whose measures are taken, too, and whose datasets have the model's corpus
+        compiled: as `vega.vega`
 
         raises: ReportError for a measure of the project that cannot be read
         """
-        self.model, self.project, self.chat = model, project, chat
+        self.model, self.project, self.chat, self.compiled = model, project, chat, compiled
         self.root = project.root if project else NOWHERE
         self.measures: tuple[OwnMeasure, ...] | None = None
         self.corpus: OfCorpus | None = None
@@ -175,7 +182,7 @@ class Explorer:
         content = _content(question, read, effects, article) | {"lacks": lacks}
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
         html = self._filled("explored.html.j2", **content)
-        files = _specifications(article, self.name)
+        files = self._specifications(article)
         views = [*read, *([effects] if effects else [])]
         for each in views:
             files |= _datasets(each, name)
@@ -184,6 +191,7 @@ class Explorer:
 
     def _passage(self, place, text, wanted, announce, progress):
         """A text that is measured, now or for an answer that is still there."""
+        self.model.require_checked(announce)
         about = self.model.loaded, self._inputs(text), lambda _: None, progress, self.corpus
         data = self._reused(text, place, lambda: LivePassage(*about, wanted))
         data.add(wanted, progress)
@@ -240,6 +248,19 @@ class Explorer:
             )
         texts = corpora.shipped(corpus())
         return Inputs(rows.own_text(text), texts, "", self.chat, measures=self.measures)
+
+    def _specifications(self, article):
+        folder = f"figures/{article.name}"
+        files: dict[str, Callable[[], dict]] = {}
+        for placed in article.placed:
+            for panel in [*placed.panels, *placed.variants]:
+                # heads of all texts are those of one model, wherever their datasets lie
+                panel.spec["usermeta"]["report"]["model"] = self.name
+                files[f"{folder}/{panel.name}.json"] = partial(dict, panel.spec)
+                files[f"{folder}/{panel.name}.vega.json"] = partial(self.compiled, panel.spec)
+                for name, make in placed.makers_of_rows(panel):
+                    files[f"{folder}/rows/{panel.name}/{name}"] = make
+        return files
 
     def _filled(self, template, **context):
         return environment(self.root / "templates").get_template(template).render(**context)
@@ -338,20 +359,6 @@ def _changes(data, other, measures, article):
             if len({*values}) > 1:
                 most.append({"head": label, "measure": about.title, "numbers": values})
     return most
-
-
-def _specifications(article: ArticleFigures, model: str):
-    folder = f"figures/{article.name}"
-    files: dict[str, Callable[[], dict]] = {}
-    for placed in article.placed:
-        for panel in [*placed.panels, *placed.variants]:
-            # heads of all texts are those of one model, wherever their datasets lie
-            panel.spec["usermeta"]["report"]["model"] = model
-            files[f"{folder}/{panel.name}.json"] = partial(dict, panel.spec)
-            files[f"{folder}/{panel.name}.vega.json"] = partial(vega.vega, panel.spec)
-            for name, make in placed.makers_of_rows(panel):
-                files[f"{folder}/rows/{panel.name}/{name}"] = make
-    return files
 
 
 def _at_once(article: ArticleFigures) -> list[str]:

@@ -16,10 +16,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from http import HTTPStatus
-from pathlib import Path
 
 from report import files
 from report.authored.endless import Bounded, limit
@@ -36,9 +35,10 @@ from report.exploring.page import (
     Question,
     content_of,
 )
+from report.exploring.prepared import Prepared
 from report.models.load.memory import is_lack_of_memory
 from report.models.load.sentences import supported
-from report.notebook.measurement import load
+from report.notebook.measurement import load, require_room_for
 from report.pages.assets import LOCAL, write_assets
 from report.pages.lists import HEADS
 from report.project import enclosing_project
@@ -270,18 +270,28 @@ class Handler(serve.Handler):
 
 
 def explore(
-    models: Sequence[str], options: dict, chat: bool, port: int, announce: Callable[[str], None]
+    models: Sequence[str],
+    options: dict,
+    chat: bool,
+    port: int,
+    announce: Callable[[str], None],
+    page: Prepared,
 ) -> None:
     """Load models, and serve their page until interrupted.
 
     models, options: of `load`; chat: whether texts are put into a model's chat template
     announce: called with the address once the server listens
-    raises: ReportError if a model cannot be loaded, or has no room beside those before it;
+    page: what needs no model
+    raises: ReportError if a model cannot be loaded, or they have no room in memory;
         UsageError if the port is in use or not allowed
     """
     project = enclosing_project()
-    explorer, *others = [Explorer(load(name, **options), project, chat) for name in models]
-    with page_of(explorer, port, others) as (serving, address):
+    if len(models) > 1:
+        require_room_for(models, options)
+    explorer, *others = [
+        Explorer(load(name, **options), project, chat, page.vega) for name in models
+    ]
+    with page_of(explorer, port, others, page) as (serving, address):
         announce(address)
         # What the page opens with is answered while a reader opens it: the first time, the model is
         # checked, and libraries are loaded.
@@ -294,17 +304,25 @@ def explore(
 
 @contextmanager
 def page_of(
-    explorer: Explorer, port: int, others: Sequence[Explorer] = ()
+    explorer: Explorer,
+    port: int,
+    others: Sequence[Explorer] = (),
+    page: Prepared | None = None,
 ) -> Iterator[tuple[serve.Server, str]]:
     """A server that listens, and the address of its page; port: 0 for any that is free.
 
-    explorer, others: as of `Desk`
+    explorer, others: as of `Desk`; page: None: its files are made now
     """
     key = secrets.token_urlsafe(18)
-    with files.own_folder("explore") as folder:
-        write_assets(Path(folder), LOCAL)
+    with ExitStack() as stack:
+        if page is None:
+            folder = stack.enter_context(files.own_folder("explore"))
+            write_assets(folder, LOCAL)
+        else:
+            folder = page.folder
+            page.wait()
         desk = Desk(explorer, others)
         handler = type("Own", (Handler,), {"desk": desk, "key": key})
-        with serve.server(Path(folder), port, handler) as serving:
+        with serve.server(folder, port, handler) as serving:
             serving.desk, port = desk, serving.server_address[1]
             yield serving, f"http://{serve.HERE}:{port}/{key}/articles/explore/"

@@ -71,4 +71,19 @@ def triangle(weight: torch.Tensor, heads: int, gain: torch.Tensor | None = None)
         weight = gain[:, None] * weight
     slices = weight.unflatten(1, (heads, -1)).transpose(0, 1)  # [heads, hidden, value_dim]
     # QR, not Gram and Cholesky: a head whose slice lacks full rank is measured too.
-    return torch.linalg.qr(slices, mode="r").R
+    return reduced(slices)
+
+
+def reduced(matrices: torch.Tensor) -> torch.Tensor:
+    """R of the QR factorisation of each matrix M: |M A| = |R A| for any A.
+
+    matrices: float [..., n, r]; returns: float [..., min(n, r), r]
+    In one thread, as those of LAPACK wait for each other at every step of such small matrices:
+    beside other work a thousand times as long as they compute.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return torch.linalg.qr(matrices, mode="r").R
+    finally:
+        torch.set_num_threads(threads)

@@ -10,6 +10,7 @@ kind.py      what measuring asks of a kind of article, and gives it: a piece of 
 alone.py     measures in this process, cluster/ on Ray
 pieces.py    the work on one model in pieces, and the sum of their results; kept.py keeps the
              sums of an unfinished run
+kept_check.py  self-checks that were passed, for the next time that the same model is loaded
 kept_heads.py  which heads of each layer an article keeps
 forecast.py  says how long it will take, in how much memory, and how much it will write
 command.py   the command that measures the same again

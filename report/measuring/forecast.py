@@ -7,13 +7,15 @@ and of the largest tensors that are kept beside them.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from report.datasets import store
 from report.errors import ReportError
 from report.measuring.kind import Announce, Progress
+from report.models.find.names import Source, size_of
 from report.text import count, lasting, sized
 
 if TYPE_CHECKING:
@@ -83,31 +85,77 @@ def require_whole(loaded: "LoadedModel") -> None:
 
     raises: ReportError with what its weights need, what is free, and how many layers would fit
     """
-    from report.models.find.weights import first_layers, parameters
     from report.models.load import memory
-    from report.models.partial.reader import open_checkpoint
 
     if loaded.partial is None or not loaded.partial.layer_by_layer:
         return
-    about, folder = loaded.identity, loaded.folder
-    held = open_checkpoint(folder).shapes(whole=False)
+    about, most = loaded.identity, loaded.measured_layers
     free = memory.available(memory.device_named(about["device"]))
+    needs_of = weights_of(loaded.folder, loaded.model.dtype.itemsize)
+    needed = needs_of(None if most == about["num_hidden_layers"] else most)
+    raise ReportError(
+        f"model '{about['name']}' would need {sized(needed)} of memory to stay there, and "
+        f"{sized(free)} are free, of which weights may take {memory.SHARE:.0%}"
+        f"{_instead(needs_of, most, memory.SHARE * free)}"
+    )
+
+
+def require_together(sources: Sequence[Source], settings: Sequence[dict]) -> None:
+    """Refuse models that are to stay in memory together, before the weights of the first are read.
+
+    sources: those whose files are not on this machine do not count, as nobody knows their size
+    settings: of each, as `measuring_settings` gives them
+    raises: ReportError with what each needs, what is free, and how many layers of each would fit
+    """
+    from report.models.load import memory
+    from report.models.load.load import DTYPES
+
+    free, needed, of_layers, most = memory.free(settings[0]["device"]), {}, [], []
+    for source, how in zip(sources, settings, strict=True):
+        if source.model.folder is not None:
+            needs_of = weights_of(source.model.folder, DTYPES[how["dtype"]].itemsize)
+            needed[len(needed), source.title] = needs_of(how["layers"])
+            of_layers.append(needs_of)
+            most.append(how["layers"] or size_of(source).layers or 0)
+    if sum(needed.values()) <= memory.SHARE * free:
+        return
+
+    def together(layers):
+        return sum(needs_of(layers) for needs_of in of_layers)
+
+    each = ", ".join(f"{title} {sized(size)}" for (_, title), size in needed.items())
+    raise ReportError(
+        f"together these models would need {sized(sum(needed.values()))} of memory to stay there "
+        f"({each}), and {sized(free)} are free, of which weights may take {memory.SHARE:.0%}"
+        f"{_instead(together, min(most), memory.SHARE * free)}; or name fewer"
+    )
+
+
+def weights_of(folder: Path, itemsize: int) -> Callable[[int | None], int]:
+    """A function that gives the bytes of a checkpoint's weights in memory, without reading them: of
+    so many first layers, or of all for None.
+
+    itemsize: bytes of a number
+    """
+    from report.models.find.weights import first_layers, parameters
+    from report.models.partial.reader import open_checkpoint
+
+    held = open_checkpoint(folder).shapes(whole=False)
 
     def needs_of(layers):
         wanted = layers and partial(first_layers, count=layers)
-        return parameters(folder, held, wanted) * loaded.model.dtype.itemsize
+        return parameters(folder, held, wanted) * itemsize
 
-    most = loaded.measured_layers
-    needed = needs_of(None if most == about["num_hidden_layers"] else most)
-    fitting = [n for n in range(1, most + 1) if needs_of(n) <= memory.SHARE * free]
-    instead = "; not even its first layer would fit"
-    if fitting:
-        layers = f"0-{fitting[-1] - 1}" if fitting[-1] > 1 else "0"
-        instead = f": --layers {layers} needs {sized(needs_of(fitting[-1]))}"
-    raise ReportError(
-        f"model '{about['name']}' would need {sized(needed)} of memory to stay there, and "
-        f"{sized(free)} are free, of which weights may take {memory.SHARE:.0%}{instead}"
-    )
+    return needs_of
+
+
+def _instead(needs_of, most, room):
+    """What would fit, after a sign: "; not even …", ": --layers 0-7 needs …"."""
+    fitting = [n for n in range(1, most + 1) if needs_of(n) <= room]
+    if not fitting:
+        return "; not even its first layer would fit"
+    layers = f"0-{fitting[-1] - 1}" if fitting[-1] > 1 else "0"
+    return f": --layers {layers} needs {sized(needs_of(fitting[-1]))}"
 
 
 def require_room(tokens: int) -> None:

@@ -4,6 +4,7 @@ read from there the next time. A model that was loaded measures a passage in mem
 import json
 import os
 import shlex
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,8 @@ from report.kinds import folders
 from report.measures import own_files
 from report.measuring.alone import load_source, measure_with
 from report.measuring.command import named_anywhere
-from report.measuring.forecast import require_whole
+from report.measuring.forecast import require_together, require_whole
+from report.measuring.kept_check import KeptCheck
 from report.measuring.kind import SOMEWHERE
 from report.measuring.plan import plans
 from report.measuring.run import MeasuringRun, carry_out, read, say_read
@@ -81,21 +83,47 @@ def load(model: str | Path = "falcon-8x8", **options: Any) -> "Model":
     return Model(model, options)
 
 
+def require_room_for(models: Sequence[str | Path], options: dict[str, Any]) -> None:
+    """Refuse models that do not fit in memory together, before the first is loaded.
+
+    models, options: as of `load`
+    raises: ReportError, which says in one sentence what each needs
+    """
+    _, sources, settings = zip(*(_found(model, options) for model in models), strict=True)
+    require_together(sources, settings)
+
+
+def _found(model, options):
+    """Front matter about a model, the model that it names, and how that is measured."""
+    wanted = _front_matter(model, options)
+    source = names.find_first(wanted.all_models[0], _cache() / names.COMMITS, wanted.layers)
+    settings = measuring_settings(wanted, source)
+    require_layers(source, settings["layers"])
+    return wanted, source, settings
+
+
 class Model:
     """A model that stays in memory."""
 
     def __init__(self, model: str | Path, options: dict[str, Any]):
         """As of `load`."""
         self.model, self.options = model, options
-        wanted = _front_matter(model, options)
-        commits = _cache() / names.COMMITS
-        self.source = names.find_first(wanted.all_models[0], commits, wanted.layers)
-        self.settings = measuring_settings(wanted, self.source)
-        require_layers(self.source, self.settings["layers"])
+        wanted, self.source, self.settings = _found(model, options)
         loading = self.settings | {"layer_by_layer": wanted.layer_by_layer}
+        # where each text reads all weights, a check takes no longer than their checksum
+        self._kept = None if wanted.layer_by_layer else KeptCheck(_cache(), self.source, loading)
         self.loaded = load_source(self.source, loading, print)
         if wanted.layer_by_layer is None:
             require_whole(self.loaded)
+
+    def require_checked(self, announce: Callable[[str], object] = print) -> None:
+        """Have it checked, unless it passed before.
+
+        announce: called with what libraries warn of
+        raises: ReportError if what is measured is not what the model computes
+        """
+        if self._kept is not None:
+            self._kept.require(self.loaded, announce)
 
     def measure(
         self,
@@ -128,6 +156,7 @@ class Model:
             return question.measured(run)
         from report.kinds.passage.live import LivePassage
 
+        self.require_checked()
         with question.study.blaming("passage"):
             return Measurements(LivePassage(self.loaded, question.inputs, print))
 

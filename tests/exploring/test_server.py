@@ -18,8 +18,9 @@ import pytest
 
 from report.datasets import store
 from report.errors import ReportError
-from report.exploring import page
+from report.exploring import page, server
 from report.exploring.page import LONGEST, MOST_TOKENS, Answer, Explorer, Question
+from report.exploring.prepared import prepared
 from report.exploring.server import BODY, KEPT, OPENING, Desk
 from report.notebook import load
 from report.project import Project
@@ -280,6 +281,24 @@ def test_only_what_is_new_is_measured(model, explorer):
             answer.files[name]()
             == answers[0].files["datasets/text-10/text-10/attention/1/1.json"]()
         )
+
+
+def test_charts_of_the_process_beside_are_those_of_this_one_and_the_folder_goes(model):
+    question = Question(1, FIRST)
+    own = Explorer(model, None).answer(question, lambda *_: None, print).files
+    with prepared() as page:
+        explorer = Explorer(model, None, compiled=page.vega)
+        with server.page_of(explorer, 0, page=page):
+            there = {path.name: path.read_bytes() for path in page.folder.rglob("*.*")}
+        found = explorer.answer(question, lambda *_: None, print).files
+        charts = [name for name in own if name.endswith(".vega.json")]
+        assert charts
+        for name in charts:
+            assert found[name]() == own[name]()
+        with pytest.raises(ReportError, match="'bad'"):
+            page.vega({"mark": "no mark", "usermeta": {"report": {"figure": "bad"}}})
+    assert not page.folder.exists()
+    assert there.keys() >= {"vega.js", "explore.js", "explore.css"}
 
 
 def test_what_a_page_opens_with_is_there_before_it_asks(model):

@@ -10,7 +10,7 @@ from report import families
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.exploring.page import Explorer
-from report.exploring.server import Desk
+from report.exploring.server import Desk, explore
 from report.measuring import forecast, run
 from report.measuring.forecast import LITTLE, Pace, Rest, needs, size, writes
 from report.measuring.plan import Plan
@@ -18,6 +18,7 @@ from report.models.load import memory
 from report.models.load.load import load_model
 from report.models.partial.reader import Checkpoint
 from report.notebook import load
+from report.notebook.measurement import require_room_for
 from report.project import project as project_in
 from report.study.study import read_study
 from report.text import lasting, sized
@@ -99,6 +100,31 @@ def test_what_does_not_fit_in_memory_is_not_loaded_to_stay_there(falcon_folder, 
     with pytest.raises(ReportError, match="not even its first layer"):
         load(falcon_folder)
     assert load(falcon_folder, layer_by_layer=True).measure(SENTENCE).data.layers == 3
+
+
+def test_models_that_do_not_fit_together_are_refused_before_the_first_is_read(
+    falcon_folder, free, monkeypatch, tmp_path
+):
+    other = save(families.tiny("llama").bfloat16(), tmp_path / "other", 60)
+    sizes = {}
+    for folder in (falcon_folder, other):
+        model = load(folder).loaded.model
+        sizes[folder] = 4 * sum(each.numel() for each in model.state_dict().values())
+    both = sum(sizes.values())
+    free(both / memory.SHARE + 10)
+    require_room_for([*sizes], {})
+    free(both / memory.SHARE - 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "read", None)  # no weight is
+        with pytest.raises(ReportError) as refusal:
+            explore([str(folder) for folder in sizes], {}, False, 0, None, None)
+    said = str(refusal.value)
+    assert f"would need {sized(both)} of memory" in said
+    for folder, needed in sizes.items():
+        assert f"{folder.name} {sized(needed)}" in said
+    fitting = re.search(r": --layers (0(?:-\d)?) needs (.*?); or name fewer$", said)
+    assert fitting, said
+    require_room_for([*sizes], {"layers": fitting[1]})
 
 
 def test_a_text_that_there_is_no_memory_for_is_refused(falcon_folder, free):

@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -75,6 +76,36 @@ def calls(function: Callable, jobs: Iterable[Job], number: int) -> Iterator[Iter
             process.communicate()
 
 
+@contextmanager
+def beside() -> Iterator[Callable]:
+    """Within the context, a process that makes calls for all threads of this one, one at a time.
+
+    yields: called with a function of a module that imports neither torch nor transformers, and its
+        arguments; returns what that returns, or raises what it raises. A process that was ended is
+        started anew for the next call
+    raises: ReportError if a process cannot be started, or was ended amid a call
+    """
+    process, lock, over = _start(), threading.Lock(), False
+
+    def call(function, *arguments):
+        nonlocal process
+        with lock:
+            if process.poll() is not None and not over:
+                process = _start()
+            raised, result = _answer(process, function, arguments)
+        if raised:
+            raise result
+        return result
+
+    try:
+        yield call
+    finally:
+        over = True
+        process.kill()
+        with lock:
+            process.communicate()
+
+
 def _results(threads, idle, function, jobs, ahead):
     """Yield results in order; at most `ahead` calls run, or have results that nobody took."""
     waiting = [threads.submit(_call, idle, function, job) for job in islice(jobs, ahead)]
@@ -90,19 +121,27 @@ def _call(idle, function, job):
     raises: ReportError for such a process
     """
     arguments, process = job(), idle.get()
-    try:
-        pickle.dump((function, arguments), process.stdin, pickle.HIGHEST_PROTOCOL)
-        process.stdin.flush()
-        raised, result = pickle.load(process.stdout)  # noqa: S301 (of our own program)
-    except (OSError, EOFError) as error:
-        raise ReportError(
-            "a process that writes datasets was ended from outside; if that was for want of "
-            "memory, take a shorter passage or fewer layers (--layers 0-3)"
-        ) from error
+    raised, result = _answer(process, function, arguments)
     idle.put(process)
     if raised:
         raise result
     return result
+
+
+def _answer(process, function, arguments):
+    """Whether a call raised something, and its result or the exception; ReportError if the process
+    ended before that."""
+    try:
+        pickle.dump((function, arguments), process.stdin, pickle.HIGHEST_PROTOCOL)
+        process.stdin.flush()
+        return pickle.load(process.stdout)  # noqa: S301 (of our own program)
+    except (OSError, EOFError, ValueError) as error:  # the last: its pipes are closed
+        process.kill()
+        process.wait()
+        raise ReportError(
+            "a process of this program was ended from outside; if that was for want of memory, "
+            "take a shorter passage or fewer layers (--layers 0-3)"
+        ) from error
 
 
 def _start():

@@ -11,7 +11,8 @@
     completion.py  adds biases, and queries and keys before rotation, which rotation.py finds
     positions.py   what positions in the embeddings put into what the first layer reads
     updates.py     what each head adds to the hidden state
-    self_check.py  compares all of it with the model's own forward pass
+    self_check.py  compares all of it with the model's own forward pass; passed.py says what the
+                   outcome depends on, and takes an earlier one
 
 Scores are split into terms in `report/measurements/decomposition.py`; its head names the second
 place, for long passages.

@@ -51,6 +51,17 @@ def available(device: torch.device) -> float:
     return min(_meminfo(Path("/proc/meminfo")), _control_group(Path("/sys/fs/cgroup")))
 
 
+def free(name: str) -> float:
+    """Bytes of free memory where weights may go, of all devices that `placement` spreads them over.
+
+    name: of a device, as `device_named` takes it
+    """
+    device = device_named(name)
+    if name == "auto" and device.type == "cuda":
+        return sum(available(torch.device("cuda", at)) for at in range(torch.cuda.device_count()))
+    return available(device)
+
+
 def _meminfo(path):
     """Memory that Linux can give without swapping, from its own list, which is in KiB."""
     try:

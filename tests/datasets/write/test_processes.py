@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -106,6 +107,24 @@ def test_a_process_that_is_ended_is_one_sentence():
     ended = pytest.raises(ReportError, match="was ended from outside")
     with ended, processes.calls(os._exit, jobs, 2) as done:
         next(done)
+
+
+def test_a_process_beside_answers_all_threads_and_is_started_anew_once_it_was_ended():
+    with ThreadPoolExecutor(4) as threads, processes.beside() as call:
+        asked = [threads.submit(call, pow, n, 2) for n in range(20)]
+        assert [each.result() for each in asked] == [n**2 for n in range(20)]
+        with pytest.raises(ZeroDivisionError):
+            call(divmod, 1, 0)
+        first = call(os.getpid)
+        assert first != os.getpid()
+        with pytest.raises(ReportError, match="was ended from outside"):
+            call(os._exit, 1)
+        assert call(os.getpid) not in (first, os.getpid())
+        waiting = threads.submit(call, time.sleep, 600)  # longer than a test may take
+        while not waiting.running():
+            time.sleep(0.01)
+    with pytest.raises(ReportError, match="was ended from outside"):  # with the block
+        waiting.result()
 
 
 def test_nothing_runs_on_after_an_interruption():
