@@ -168,7 +168,7 @@ MAY_IMPORT = {
     "exploring/": LEAVES
     | {"project", "study/", "inputs/", "measures/", "measuring/"}
     | {"models/load/memory", "models/load/sentences"}
-    | {"datasets/", "kinds/*/data", "console", "models/find/"}
+    | {"datasets/", "datasets/write/", "kinds/*/data", "console", "models/find/"}
     | {"kinds/*/live", "kinds/*/measure*", "pages/", "site/", "notebook/"}
     | FIGURES,
     "__main__": LEAVES

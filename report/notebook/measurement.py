@@ -89,11 +89,11 @@ def require_room_for(models: Sequence[str | Path], options: dict[str, Any]) -> N
     models, options: as of `load`
     raises: ReportError, which says in one sentence what each needs
     """
-    _, sources, settings = zip(*(_found(model, options) for model in models), strict=True)
+    _, sources, settings = zip(*(_source(model, options) for model in models), strict=True)
     require_together(sources, settings)
 
 
-def _found(model, options):
+def _source(model, options):
     """Front matter about a model, the model that it names, and how that is measured."""
     wanted = _front_matter(model, options)
     source = names.find_first(wanted.all_models[0], _cache() / names.COMMITS, wanted.layers)
@@ -108,10 +108,10 @@ class Model:
     def __init__(self, model: str | Path, options: dict[str, Any]):
         """As of `load`."""
         self.model, self.options = model, options
-        wanted, self.source, self.settings = _found(model, options)
+        wanted, self.source, self.settings = _source(model, options)
         loading = self.settings | {"layer_by_layer": wanted.layer_by_layer}
         # where each text reads all weights, a check takes no longer than their checksum
-        self._kept = None if wanted.layer_by_layer else KeptCheck(_cache(), self.source, loading)
+        self._check = None if wanted.layer_by_layer else KeptCheck(_cache(), self.source, loading)
         self.loaded = load_source(self.source, loading, print)
         if wanted.layer_by_layer is None:
             require_whole(self.loaded)
@@ -122,8 +122,8 @@ class Model:
         announce: called with what libraries warn of
         raises: ReportError if what is measured is not what the model computes
         """
-        if self._kept is not None:
-            self._kept.require(self.loaded, announce)
+        if self._check is not None:
+            self._check.require(self.loaded, announce)
 
     def measure(
         self,

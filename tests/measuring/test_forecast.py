@@ -109,7 +109,7 @@ def test_models_that_do_not_fit_together_are_refused_before_the_first_is_read(
     sizes = {}
     for folder in (falcon_folder, other):
         model = load(folder).loaded.model
-        sizes[folder] = 4 * sum(each.numel() for each in model.state_dict().values())
+        sizes[folder] = 4 * sum(each.numel() for each in model.parameters())
     both = sum(sizes.values())
     free(both / memory.SHARE + 10)
     require_room_for([*sizes], {})
