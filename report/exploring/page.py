@@ -176,14 +176,18 @@ class Explorer:
         # a comparison is of all measures; a figure is of one
         wanted = None if question.other.strip() else {named(question.measure, known(self.measures))}
         read = [self._passage(*each, wanted, announce, progress) for each in texts.items()]
-        data = read[0]
-        effects, lacks = (None, "") if question.first else self._effects(question, data, progress)
+        data, effects, lacks = read[0], [], []
+        if question.predict and not question.first:
+            for each, text in zip(read, texts.values(), strict=True):
+                found, reason = self._effects(question.predict, each, text, progress)
+                effects.append(found)
+                lacks.append(reason)
         article = ArticleFigures(name, Project(self.root), data, pictures=False)
-        content = _content(question, read, effects, article) | {"lacks": lacks}
+        content = _content(question, read, effects, article) | {"lacks": [*lacks, "", ""]}
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
         html = self._filled("explored.html.j2", **content)
         files = self._specifications(article)
-        views = [*read, *([effects] if effects else [])]
+        views = [*read, *filter(None, effects)]
         for each in views:
             files |= _datasets(each, name)
         now = {each: files[each]() for each in _at_once(article)} if question.first else {}
@@ -207,15 +211,13 @@ class Explorer:
         self._there[key] = data
         return data
 
-    def _effects(self, question, data, progress):
-        """What heads do to the next tokens, None where that is not wanted or not to be had; and why
-        it is not."""
-        if not question.predict:
-            return None, ""
+    def _effects(self, predict, data, text, progress):
+        """What heads do to the next tokens of a text, None where that is not to be had; and why it
+        is not."""
         try:
-            text, lens = self._inputs(question.text).passage.text, question.predict == LENS
-            about = self.model.loaded, data, text, lens, progress
-            key = question.text, question.predict
+            read, lens = self._inputs(text).passage.text, predict == LENS
+            about = self.model.loaded, data, read, lens, progress
+            key = text, predict
             return self._reused(key, data.path.name, lambda: LivePrediction(*about)), ""
         except ReportError as error:
             progress()  # so an end that it asked for is none of a text without effects
@@ -303,34 +305,38 @@ def _without(parts, names):
 def _content(
     question: Question,
     read: list[LivePassage],
-    effects: LivePrediction | None,
+    effects: list[LivePrediction | None],
     article: ArticleFigures,
 ) -> dict:
-    """What the template of an answer takes; read: the text, and the other one if there is one."""
+    """What the template of an answer takes.
+
+    read: the text, and the other one if there is one; effects: of each, or of none
+    """
     data = read[0]
     layer, head = min(question.layer, data.layers - 1), min(question.head, data.heads - 1)
     place = {"layer": layer, "head": head}
     token = question.token if (question.token or 0) < data.length else None
     calls: list[tuple[Data, str, dict]] = []
-    for each in read:
+    for number, each in enumerate(read):
         calls += [
             (each, "attention_map", place),
             (each, HEADS, {"measure": question.measure, "view": "map"}),
             (each, "attention_breakdown", place),
         ]
-        if effects and each is data:
-            back = {"back": 0 if token is None else max(data.length - 2 - token, 0)}
+        if predicted := effects[number] if effects else None:
+            back = {"back": 0 if token is None else max(each.length - 2 - token, 0)}
             calls += [
-                (effects, "effects_by_head", back),
-                (effects, "effect_by_target", place),
-                (effects, "logit_lens", back),
+                (predicted, "effects_by_head", back),
+                (predicted, "effect_by_target", place),
+                (predicted, "logit_lens", back),
             ]
     able = [call for call in calls if not _reason(article, *call)]
     article.announced = [_key(read, *call) for call in able]
     figures: dict[str, list] = {"figures": [], "next": [], "other": []}
     for each, name, state in able[: 1 if question.first else None]:
         drawn = article.figure(name, key=_key(read, each, name, state), data=each, **state)
-        place = "figures" if each is data else "next" if each is effects else "other"
+        own = "next" if each in effects else "figures"
+        place = "other" if _is_other(read, each) else own
         figures[place].append(drawn)
     reasons = [reason for call in calls if call[0] is data and (reason := _reason(article, *call))]
     passage = article.passage(opens=token)
@@ -344,7 +350,12 @@ def _reason(article, data, figure, state):
 
 def _key(read, data, figure, state):
     key = f"{figure}-{state['measure']}" if figure == HEADS else figure
-    return f"other_{key}" if data in read[1:] else key
+    return f"other_{key}" if _is_other(read, data) else key
+
+
+def _is_other(read, data):
+    """Whether something is of the other text: passage and effects of a text have one place."""
+    return data.path != read[0].path
 
 
 def _changes(data, other, measures, article):

@@ -68,6 +68,36 @@ def test_all_that_they_fetch_is_there(explorer):
         assert json.dumps(answer.files[f"datasets/text-4/text-4/{name}.json"]())
 
 
+OTHER = SENTENCE + " Who?"
+
+
+def test_two_texts_have_them_beside_each_other(explorer):
+    length = explorer.model.measure(SENTENCE).data.length
+    token = length - 3
+    both = answered(explorer, 8, SENTENCE, other=OTHER, predict=LENS, token=token)
+    plain = charts(answered(explorer, 9, SENTENCE, other=OTHER))
+    more = [f"other_{chart}" for chart in BESIDE + LAYERS]
+    assert sorted(charts(both)) == sorted(plain + BESIDE + LAYERS + more)
+    assert charts(both)[-len(more) :] == more
+    alone = answered(explorer, 10, OTHER, predict=LENS)
+    folder, own = "datasets/text-8/text-8-other", "datasets/text-10/text-10"
+    names = [name.removeprefix(own) for name in alone.files if "/sentences/" in name]
+    for name in [*names, "/head/0/2/3.json"]:
+        assert both.files[folder + name]() == alone.files[own + name](), name
+    further = explorer.model.measure(OTHER).data.length - length
+    sliders = re.findall(r"<input[^>]*name=\"?back\b[^>]*>", both.html)
+    backs = [int(re.search(r'value="?(\d+)', each)[1]) for each in sliders]
+    assert {*backs} == {1, 1 + further}, "both begin at the token that is pinned"
+
+
+def test_a_text_beside_it_that_is_too_long_for_them_says_so(explorer, monkeypatch):
+    monkeypatch.setattr(kind, "MOST", explorer.model.measure(SENTENCE).data.length)
+    answer = answered(explorer, 11, SENTENCE, other=OTHER * 2, predict=EFFECTS)
+    assert charts(answer)[-1] != "other_effect_by_target-2"
+    assert {*BESIDE} <= {*charts(answer)}
+    assert "to its next token is not shown" in answer.html
+
+
 def rows(name):
     return "/rows/" in name and ("effects_by_head" in name or "logit_lens" in name)
 
