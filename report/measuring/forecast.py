@@ -1,13 +1,14 @@
 """What a run will do, said before it does it: what is read, for how long, in how much memory, and
 how much is written.
 
-No estimate is from a table of machines or models. The time is that of the first text of the run
-itself, the size that of some of its datasets, and the memory that of the weights as they are held
-and of the largest tensors that are kept beside them.
+No estimate is from a table of machines or models. The time is that of the first texts of the run
+itself, the size, and the time of writing, that of some of its datasets, and the memory that of the
+weights as they are held and of the largest tensors that are kept beside them.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,12 @@ HALF = ("bfloat16", "float16")
 A_CELL = 80
 """Bytes of memory of a cell, a current and a target token, while a text is measured and shown: ten
 numbers of the head that is looked at."""
+
+WARM = 1.0
+"""Seconds of texts after the first, from which the time of the others is told."""
+
+LONG = 2
+"""Seconds of writing that are told."""
 
 SOME = 6
 """Layers whose datasets are made to tell the size of all."""
@@ -188,27 +195,59 @@ def beyond(identity: dict, tokens: int) -> str:
     )
 
 
-def size(of_head: Callable[[int, int], Iterable[tuple[dict, int]]], layers: int, heads: int) -> int:
-    """About how many bytes the datasets of all heads take, from one head of some layers.
+@dataclass(frozen=True)
+class Size:
+    """Of datasets that will be written."""
+
+    bytes: float
+    seconds: float = 0
+    """How long they take to make; 0 where nobody has tried."""
+
+    def __add__(self, other: "Size") -> "Size":
+        return Size(self.bytes + other.bytes, self.seconds + other.seconds)
+
+
+def size(
+    of_head: Callable[[int, int], Iterable[tuple[dict, int]]],
+    layers: int,
+    heads: int,
+    at_once: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Size:
+    """About how many bytes the datasets of all heads take, and how long, from one head of some
+    layers.
 
     of_head: called with layer and head, gives its datasets, each with how many heads share it
+    at_once: how many processes make them; clock: seconds from any beginning
+    The first of several heads is the slowest, as libraries come to life with it: its time does not
+    count.
     """
     some = [n * layers // min(SOME, layers) for n in range(min(SOME, layers))]
-    sizes = [
-        len(store.dumps(data).encode()) / shared
-        for layer in some
-        for data, shared in of_head(layer, layer % heads)
-    ]
-    return round(sum(sizes) * layers * heads / len(some))
+    sizes, times = [], []
+    for layer in some:
+        began = clock()
+        made = [
+            (len(store.dumps(data).encode()), shared)
+            for data, shared in of_head(layer, layer % heads)
+        ]
+        sizes.append(sum(each / shared for each, shared in made))
+        times.append((clock() - began) * sizes[-1] / max(1, sum(each for each, _ in made)))
+    warm = times[1:] or times
+    number = layers * heads
+    return Size(sum(sizes) * number / len(some), sum(warm) * number / len(warm) / at_once)
 
 
-def writes(model: str, size: int) -> str:
-    """The sentence about what will be written, and what to do if no host takes it.
+def writes(model: str, size: Size | int) -> str:
+    """The sentence about what will be written, how long that takes where it is long, and what to do
+    if no host takes it.
 
-    size: in bytes
+    size: or its bytes alone
     """
-    said = f"{model}: about {sized(size)} of datasets will be written."
-    if size <= HOST_BYTES:
+    size = size if isinstance(size, Size) else Size(size)
+    said = f"{model}: about {sized(size.bytes)} of datasets will be written."
+    if size.seconds >= LONG:
+        said = f"{said[:-1]}, which will take about {lasting(size.seconds)}."
+    if size.bytes <= HOST_BYTES:
         return said
     return (
         f"{said} GitHub Pages takes sites of at most {sized(HOST_BYTES)}: measure fewer layers "
@@ -218,33 +257,44 @@ def writes(model: str, size: int) -> str:
 
 
 class Pace:
-    """Passes progress on, and says once how long the rest of the texts will take."""
+    """Passes progress on, and says once how long the rest of the texts will take.
+
+    The first text tells nothing of it: with it libraries come to life, and it may be a passage,
+    which is none of the others' length. So those after it count, once they have taken `WARM`
+    seconds; where one is left, the first has to do.
+    """
 
     def __init__(
         self, progress: Progress, announce: Announce, clock: Callable[[], float] = time.perf_counter
     ):
         """clock: seconds from any beginning"""
         self.progress, self.announce, self.clock = progress, announce, clock
-        self.began: float | None = None
+        self.began: tuple[float, int] | None = None
+        """When nothing was measured yet, and how many texts were done then."""
+        self.warm: tuple[float, int] | None = None
+        """The same of when the first ones were measured."""
         self.said = False
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """As `Progress`; the first call is the beginning."""
         self.progress(what, done, total)
+        now = self.clock()
         if self.began is None:
-            self.began, self.before = self.clock(), done
+            self.began = now, done
+        if self.said or done <= self.began[1]:
             return
-        measured = done - self.before
-        if measured > 0 and not self.said:
-            self.said = True
-            seconds = self.clock() - self.began
-            if done < total:
-                rest = max(0.1, seconds / measured * (total - done))
-                which = "first text" if measured == 1 else f"first {measured} texts"
-                self.announce(
-                    f"The {which} took {lasting(seconds)}; the other {total - done} will take "
-                    f"about {lasting(rest)}."
-                )
+        if self.warm is None:
+            self.warm = now, done
+        since, before = self.began if total - done == 1 == done - self.began[1] else self.warm
+        measured, seconds = done - before, now - since
+        if done >= total or not measured or (seconds < WARM and since == self.warm[0]):
+            return
+        self.said = True
+        left = total - done
+        self.announce(
+            f"{measured} text{'s' * (measured > 1)} took {lasting(seconds)}; the other {left} will "
+            f"take about {lasting(max(0.1, seconds / measured * left))}."
+        )
 
 
 class Rest:

@@ -12,7 +12,7 @@ from report.errors import ReportError
 from report.exploring.page import Explorer
 from report.exploring.server import Desk, explore
 from report.measuring import forecast, run
-from report.measuring.forecast import LITTLE, Pace, Rest, needs, size, writes
+from report.measuring.forecast import LITTLE, Pace, Rest, Size, needs, size, writes
 from report.measuring.plan import Plan
 from report.models.load import memory
 from report.models.load.load import load_model
@@ -231,40 +231,37 @@ def test_weights_count_as_they_are_held_in_every_way_to_load(dtype, tmp_path):
     assert one < part < whole.weight_bytes
 
 
-def test_the_time_of_a_run_is_told_after_its_first_text(measured):
+def test_the_time_of_a_run_is_told_amid_it(measured):
     _, told, _ = measured("passage")
-    place, match = sentence(
-        told, r"^The first text took .* s; the other (\d+) will take about .* s\.$"
-    )
-    steps = [each for each in told[:place] if each[0] == "Measuring"]
-    assert steps == [("Measuring", 0, 3), ("Measuring", 1, 3)]
-    assert match[1] == "2"
+    steps = [each for each in told if each[0] == "Measuring"]
+    assert steps == [("Measuring", n, 3) for n in range(4)]
     assert [each for each in told if each[0] == "Writing"] == [("Writing", n, 3) for n in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(
-    ("steps", "said"),
+    ("total", "steps", "said"),
     [
-        (
-            [(0, 0), (2, 1), (9, 2)],
-            ["The first text took 2.0 s; the other 39 will take about 78 s."],
-        ),
-        (
-            [(0, 0), (8, 4), (9, 5)],
-            ["The first 4 texts took 8.0 s; the other 36 will take about 72 s."],
-        ),
-        ([(0, 10), (3, 11)], ["The first text took 3.0 s; the other 29 will take about 87 s."]),
-        ([(0, 0), (2, 40)], []),
-        ([(0, 0), (2, 0)], []),
+        # a slow first text, or a long passage, tells nothing of those after it
+        (40, [(0, 0), (9, 1), (11, 2)], "1 text took 2.0 s; the other 38 will take about 76 s."),
+        (40, [(0, 0), (1, 1), (60, 2)], "1 text took 59 s; the other 38 will take about 37 min."),
+        (40, [(0, 0), (8, 4), (10, 8)], "4 texts took 2.0 s; the other 32 will take about 16 s."),
+        # short ones until there is a second of them
+        (40, [(0, 0)] + [(3 + n / 8, n) for n in range(1, 20)],
+         "8 texts took 1.0 s; the other 31 will take about 3.9 s."),
+        (40, [(0, 10), (9, 11), (12, 12)], "1 text took 3.0 s; the other 28 will take about 84 s."),
+        (2, [(0, 0), (3, 1), (6, 2)], "1 text took 3.0 s; the other 1 will take about 3.0 s."),
+        (40, [(0, 0), (2, 40)], None),
+        (40, [(0, 0), (2, 0)], None),
+        (40, [(0, 0), (2, 1), (2.5, 40)], None),
     ],
-)
-def test_what_is_left_is_estimated_from_what_was_measured(steps, said):
+)  # fmt: skip
+def test_what_is_left_is_estimated_from_what_was_measured(total, steps, said):
     heard, passed, now = [], [], [0]
     pace = Pace(lambda *step: passed.append(step), heard.append, lambda: now[0])
     for now[0], done in steps:
-        pace("Measuring", done, 40)
-    assert heard == said
-    assert passed == [("Measuring", done, 40) for _, done in steps]
+        pace("Measuring", done, total)
+    assert heard == [said] * bool(said)
+    assert passed == [("Measuring", done, total) for _, done in steps]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +319,9 @@ def test_sizes_are_said_in_a_unit_that_shows_them(size, said):
 def test_the_size_is_that_of_a_head_of_each_layer_times_the_heads():
     shards = {(0, 0): {"a": 1}, (1, 1): {"a": 1000}}
     one, other = (len('{"a":1}\n'), len('{"a":1000}\n'))
-    assert size(lambda *head: [(shards[head], 1)], 2, 4) == 4 * (one + other)
+    times = iter([0, 10, 20, 23])  # the first head takes 10 seconds, the next 3
+    found = size(lambda *head: [(shards[head], 1)], 2, 4, 1, lambda: next(times))
+    assert (found.bytes, found.seconds) == (4 * (one + other), 2 * 4 * 3)
 
 
 def test_a_file_that_heads_share_counts_once_for_all_of_them():
@@ -330,7 +329,16 @@ def test_a_file_that_heads_share_counts_once_for_all_of_them():
         return [({"own": 1}, 1), ({"shared": 1}, 2)]
 
     own, shared = (len('{"own":1}\n'), len('{"shared":1}\n'))
-    assert size(datasets, 3, 4) == 3 * 4 * own + 3 * 2 * shared
+    times = iter([0, 1] * 3)
+    found = size(datasets, 3, 4, 2, lambda: next(times))
+    assert found.bytes == 3 * 4 * own + 3 * 2 * shared
+    assert found.seconds == pytest.approx(3 * 4 * (own + shared / 2) / (own + shared) / 2)
+    assert (found + found).seconds == 2 * found.seconds
+
+
+def test_writing_that_takes_long_is_said():
+    assert "will be written, which will take about 10 s." in writes("m", Size(10**6, 10))
+    assert writes("m", Size(10**6, 1)) == writes("m", 10**6)
 
 
 @pytest.mark.parametrize(("size", "warned"), [(10**9, False), (10**9 + 1, True)])

@@ -14,6 +14,7 @@ from report.datasets.formats import head_statistics, updates
 from report.datasets.formats import passage as of_tokens
 from report.datasets.write.attention import attention_datasets, to_send, write_attention
 from report.datasets.write.folder import Folder, Step
+from report.datasets.write.processes import processors
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
@@ -268,9 +269,9 @@ def _reads(loaded, inputs, piece, passage_ids, ids):
 
 
 def _size(measurement):
-    """About how many bytes the datasets of a passage take."""
+    """About what the datasets of a passage take to write."""
     layers, heads = measurement.largest_targets.shape[:2]
-    of_heads = size(partial(attention_datasets, measurement), layers, heads)
+    of_heads = size(partial(attention_datasets, measurement), layers, heads, processors())
     if measurement.magnitude is None:
         return of_heads
     return of_heads + size(lambda layer, _: [(layer_updates(measurement, layer), 1)], layers, 1)

@@ -15,6 +15,7 @@ from report.datasets.formats.passage import token_label
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
 from report.datasets.write.attention import attention_datasets, to_send, write_attention
 from report.datasets.write.folder import Folder, Step
+from report.datasets.write.processes import processors
 from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
@@ -122,7 +123,7 @@ def measure(
     def say_size(first):
         first = kept_heads.of(first, inputs.heads)
         shape = first.largest_targets.shape[:2]
-        announce(writes(name, size(partial(attention_datasets, first), *shape)))
+        announce(writes(name, size(partial(attention_datasets, first), *shape, processors())))
 
     with enough_memory(f"measuring {max(len(text.token_ids) for text in texts)} tokens"):
         measurement, shares = measure_table(
