@@ -179,8 +179,8 @@ class Explorer:
         data, effects, lacks = read[0], [], []
         if question.predict and not question.first:
             for each, text in zip(read, texts.values(), strict=True):
-                found, reason = self._effects(question.predict, each, text, progress)
-                effects.append(found)
+                measured, reason = self._effects(question.predict, each, text, progress)
+                effects.append(measured)
                 lacks.append(reason)
         article = ArticleFigures(name, Project(self.root), data, pictures=False)
         content = _content(question, read, effects, article) | {"lacks": [*lacks, "", ""]}
@@ -335,8 +335,8 @@ def _content(
     figures: dict[str, list] = {"figures": [], "next": [], "other": []}
     for each, name, state in able[: 1 if question.first else None]:
         drawn = article.figure(name, key=_key(read, each, name, state), data=each, **state)
-        own = "next" if each in effects else "figures"
-        place = "other" if _is_other(read, each) else own
+        place = "next" if each in effects else "figures"
+        place = "other" if _is_other(read, each) else place
         figures[place].append(drawn)
     reasons = [reason for call in calls if call[0] is data and (reason := _reason(article, *call))]
     passage = article.passage(opens=token)
