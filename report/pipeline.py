@@ -266,10 +266,7 @@ def draw(
     last: articles as an earlier process drew them
     """
     drawn = drawn if drawn is not None else {study.name: Drawn() for study in studies}
-    apart = [
-        [each for part in study.parts for each in measuring.measured_apart(part, project)]
-        for study in studies
-    ]
+    apart = [_apart(study, project) for study in studies]
     opened = [
         _opened(drawn[study.name], study, datasets, others)
         for study, datasets, others in zip(studies, all_found, apart, strict=True)
@@ -293,6 +290,17 @@ def draw(
             pages[name] = last.draw(name, key, draw_page) if last else draw_page()
             show("Writing pages", number, len(missing))
     return [*pages.values()], opened
+
+
+def opened(
+    study: Study, datasets: list[measuring.ModelDatasets], project: Project, drawn: Drawn
+) -> object:
+    """The data of an article, as `draw` shows them; drawn: what was drawn of it already."""
+    return _opened(drawn, study, datasets, _apart(study, project))
+
+
+def _apart(study, project):
+    return [each for part in study.parts for each in measuring.measured_apart(part, project)]
 
 
 def _opened(drawn, study, datasets, others):

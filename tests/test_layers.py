@@ -160,7 +160,8 @@ MAY_IMPORT = {
         "console",
     },
     "watching/": LEAVES
-    | {"project", "study/", "measuring/", "pages/", "site/", "console", "pipeline"},
+    | {"project", "study/", "measuring/", "pages/", "site/", "console", "pipeline"}
+    | {"datasets/", "kinds/*/live", "models/load/sentences"},
     "notebook/": LEAVES
     | {"kinds/folders", "kinds/*/live", "measures/", "models/find/"}
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}

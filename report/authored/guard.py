@@ -46,6 +46,11 @@ class TooLongError(BaseException):
     """What an author wrote ran too long. No `except Exception` of theirs takes it."""
 
 
+class StepError(BaseException):
+    """Ends a piece of work that is not wanted any more, or not yet: it is nobody's mistake, so no
+    file of an author's is blamed for it, and no `except Exception` takes it for one."""
+
+
 class InterruptedHereError(KeyboardInterrupt):
     """The user stops the program, and not the author's code."""
 
@@ -133,8 +138,9 @@ _before: tuple[int, ReportError] | None = None
 
 
 def interrupts(error: BaseException) -> bool:
-    """Whether it is the user who stops the program."""
-    return isinstance(error, InterruptedHereError if _child else KeyboardInterrupt)
+    """Whether it is the user who stops the program, or the program itself."""
+    stops = InterruptedHereError if _child else KeyboardInterrupt
+    return isinstance(error, (stops, StepError))
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,15 +11,13 @@ from weakref import WeakValueDictionary
 
 from report.datasets import store
 from report.errors import ReportError
-from report.figures.build import vega
 from report.figures.build.find import HEADS
 from report.figures.parts.figure import Data
 from report.files import TEMPLATES
 from report.inputs import corpora, rows
 from report.inputs.passages import corpus
-from report.kinds.passage.data import PassageData
-from report.kinds.passage.live import LivePassage, OfCorpus
-from report.kinds.passage.measure import NOT_IN_SUMS, Inputs, parts, tokenized
+from report.kinds.passage.live import MAY_DIFFER, LivePassage, OfCorpus, same_but
+from report.kinds.passage.measure import Inputs, parts, tokenized
 from report.kinds.prediction.live import LivePrediction
 from report.measures import OwnMeasure, known, named, own_files, own_measures
 from report.measuring.forecast import require_room
@@ -186,10 +183,14 @@ class Explorer:
         content = _content(question, read, effects, article) | {"lacks": [*lacks, "", ""]}
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
         html = self._filled("explored.html.j2", **content)
-        files = self._specifications(article)
+        for placed in article.placed:
+            for panel in [*placed.panels, *placed.variants]:
+                # heads of all texts are those of one model, wherever their datasets lie
+                panel.spec["usermeta"]["report"]["model"] = self.name
+        files = article.makers(self.compiled)
         views = [*read, *filter(None, effects)]
         for each in views:
-            files |= _datasets(each, name)
+            files |= each.makers(f"datasets/{name}")
         now = {each: files[each]() for each in _at_once(article)} if question.first else {}
         return Answer(question.number, html, files, now, views)
 
@@ -251,19 +252,6 @@ class Explorer:
         texts = corpora.shipped(corpus())
         return Inputs(rows.own_text(text), texts, "", self.chat, measures=self.measures)
 
-    def _specifications(self, article):
-        folder = f"figures/{article.name}"
-        files: dict[str, Callable[[], dict]] = {}
-        for placed in article.placed:
-            for panel in [*placed.panels, *placed.variants]:
-                # heads of all texts are those of one model, wherever their datasets lie
-                panel.spec["usermeta"]["report"]["model"] = self.name
-                files[f"{folder}/{panel.name}.json"] = partial(dict, panel.spec)
-                files[f"{folder}/{panel.name}.vega.json"] = partial(self.compiled, panel.spec)
-                for name, make in placed.makers_of_rows(panel):
-                    files[f"{folder}/rows/{panel.name}/{name}"] = make
-        return files
-
     def _filled(self, template, **context):
         return environment(self.root / "templates").get_template(template).render(**context)
 
@@ -272,17 +260,13 @@ class Explorer:
         project; None if there are none. Frozen ones count whatever code measured them."""
         if self.project is None:
             return None
-        later = {*NOT_IN_SUMS, "model"} - {"corpus", "heads"}
+        later = MAY_DIFFER | {"model"}
         for folder, may_differ in (
             (self.project.site_src / "datasets", later),
             (self.project.frozen, later | {"code", "libraries"}),
         ):
-            for path in sorted(folder.glob("*/*/")):
-                with suppress(ReportError):  # damaged
-                    data = PassageData(path)
-                    of_corpus = data.manifest["kind"] == "passage" and "corpus" in data.manifest
-                    if of_corpus and self._fits(data.manifest["determined_by"], may_differ):
-                        return OfCorpus.read(data)
+            if there := OfCorpus.below(folder, partial(self._fits, may_differ=may_differ)):
+                return there
         return None
 
     def _fits(self, before, may_differ):
@@ -292,14 +276,10 @@ class Explorer:
             return False
         inputs = replace(self._inputs(SENTENCE), chat=False)
         now = beside_files(source, "passage", parts(inputs), settings)
-        if _without(now, may_differ) != _without(before, may_differ):
+        if not same_but(may_differ, now, before):
             return False
         self._files = self._files or files_of(source, settings["layers"])
         return before["model"] == self._files
-
-
-def _without(parts, names):
-    return {name: value for name, value in parts.items() if name not in names}
 
 
 def _content(
@@ -382,11 +362,6 @@ def _at_once(article: ArticleFigures) -> list[str]:
     names = [*([keys] if keys else []), panel.dataset, "passage.json"]
     drawn = f"figures/{article.name}/{panel.name}.vega.json"
     return [drawn, *(folder + name for name in names)]
-
-
-def _datasets(data: Data, name: str):
-    folder = f"datasets/{name}/{data.path.name}"
-    return {f"{folder}/{name}": partial(data._read, name) for name in data.manifest["files"]}
 
 
 def content_of(made: dict) -> bytes:

@@ -4,6 +4,7 @@ render.py        an article becomes a page: its template is filled in; a page fo
 head_page.py     the page of one head, for an article that tells heads apart
 article.py       what an article found, and its figures; placed.py a figure at its place
 prose.py         checks an article before a model runs, by its templates as they are parsed
+later.py         marks what an article asks for that is still to be measured
 claims.py        sentences with what must hold of the data for them
 sentences.py     what there is to see at each state of a figure, in files beside the page
 templates.py     the language of templates, filters.py its filters, glossary.py its words

@@ -1,5 +1,6 @@
 """The figures of one article: which can be drawn, what their numbers are, and their HTML."""
 
+import functools
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,7 +10,7 @@ from markupsafe import Markup
 from report.datasets.formats.renderings import RenderedTable
 from report.errors import ReportError
 from report.figures import Figure
-from report.figures.build import defaults
+from report.figures.build import defaults, vega
 from report.figures.build.find import HEADS, figure_named, figure_names, figure_of, measure_of
 from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
@@ -171,6 +172,24 @@ class ArticleFigures:
         if not pictures:
             context |= {"pictures": False, "embed": ""}
         return self._html("_figure.html.j2", **context)
+
+    def makers(
+        self, compiled: Callable[[dict], dict] = vega.vega
+    ) -> dict[str, Callable[[], dict]]:
+        """The files that its figures are drawn of in a browser, but for datasets: address from the
+        root of the site -> what makes the file.
+
+        compiled: as `vega.vega`
+        """
+        folder, makers = f"figures/{self.name}", {}
+        for placed in self.placed:
+            for panel in [*placed.panels, *placed.variants]:
+                makers[f"{folder}/{panel.name}.json"] = functools.partial(dict, panel.spec)
+                for_vega = functools.partial(compiled, panel.spec)
+                makers[f"{folder}/{panel.name}.vega.json"] = for_vega
+                for name, make in placed.makers_of_rows(panel):
+                    makers[f"{folder}/{defaults.ROWS}/{panel.name}/{name}"] = make
+        return makers
 
     def ref(self, name: str) -> Markup | str:
         """`{{ ref("attention_map") }}`: a link "Figure 1", before or after the figure.

@@ -36,6 +36,7 @@ from report.pages import filters, head_page, sentences
 from report.pages.article import BYLINE_HERE, ArticleFigures, figure_for, no_cover, partial
 from report.pages.claims import ThroughErrors
 from report.pages.gallery import places
+from report.pages.later import WITHIN, Deferring
 from report.pages.new import as_measured
 from report.pages.page import Page
 from report.pages.policy import policy
@@ -125,8 +126,7 @@ def render_article(
     """
     cache = cache or Drawn()
     study = as_measured(study, names_of(data))
-    beside = bool(study.front_matter.beside)
-    context = dict(cache.get(("context", beside), [data], lambda: _context(study, data)))
+    context = _context_once(study, data, cache)
     counting = _counted(study, data, context)
     if failed := counting.failed:
         more = f" {len(failed) - 1} more do not hold; `why` names them." if failed[1:] else ""
@@ -165,6 +165,38 @@ def render_article(
     return page
 
 
+def draft(
+    study: Study, data: StudyData, name: str, cache: Drawn | None = None
+) -> tuple[str, ArticleFigures]:
+    """The Markdown of an article, and its figures, while the rest of it is still to be measured or
+    drawn: without still pictures, pages of single figures, and how it was measured. Nothing is
+    written.
+
+    data: as for `render_article`; what they raise a `LaterError` for is left out, and marked
+    name: of the folders that its page asks for figures and datasets
+    cache: of `render_article`, whose findings are taken from there, or added
+    raises: ReportError as `render_article`
+    """
+    study = as_measured(study, names_of(data))
+    context = _context_once(study, data, cache or Drawn())
+    project = Project(publication_of(study.template))
+    article = ArticleFigures(name, project, data, pictures=False)
+    content = _render(study, article, context, Deferring)
+    if article.failed:
+        raise ReportError(article.failed[0])
+    placed: list[str] | None = None
+    while placed != [each.name for each in article.placed]:  # all that were announced are there
+        placed, cited = [each.name for each in article.placed], article.citations.keys
+        article = ArticleFigures(name, project, data, article.cache, pictures=False)
+        article.announced, article.citations.announced = placed, cited
+        content = _render(study, article, context, Deferring)
+    content = filters.unbroken(content, names_of(data)).replace(BYLINE_HERE, "")
+    template = environment(project.root / "templates").get_template("draft.md.j2")
+    references = _references(study, article)
+    about = {"page": study.front_matter, "content": with_sidenotes(content)}
+    return template.render(**about, references=references), article
+
+
 def _figures(study, data, cache=None):
     return ArticleFigures(study.name, Project(publication_of(study.template)), data, cache)
 
@@ -192,7 +224,7 @@ def _counted(study, data, context):
         cause = error.__cause__
         if isinstance(cause, Exception) and not isinstance(cause, DamagedError):  # nor a limit
             with suppress(ReportError):
-                _render(study, counting, context, through_errors=True)
+                _render(study, counting, context, ThroughErrors)
         if not counting.failed:
             raise
     return counting
@@ -208,6 +240,11 @@ def _references(study, article):
     listed = article.citations.listed
     folder = publication_of(study.template) / "templates"
     return partial("_references.html.j2", folder, listed=listed) if listed else ""
+
+
+def _context_once(study, data, cache):
+    beside = bool(study.front_matter.beside)
+    return dict(cache.get(("context", beside), [data], lambda: _context(study, data)))
 
 
 def _context(study, data):
@@ -288,24 +325,26 @@ def _write_figures(folder, figures, article):
 
     returns: names of the files of sentences
     """
+    look = article.cache.look
     for placed in figures:
         with _drawing(placed, article):
-            _write_figure(folder, placed, pictures=placed in article.placed)
-    texts = sentences.sentence_files(figures)
+            _write_figure(folder, placed, look, pictures=placed in article.placed)
+    texts = sentences.sentence_files(figures, look)
     for name, content in texts.items():
         files.write_text(files.inside(folder, name), store.dumps(content))
     return texts.keys()
 
 
-def _write_figure(folder, placed, pictures):
+def _write_figure(folder, placed, look, pictures):
     for panel in _charts(placed):
+        look()
         files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
         compiled = store.dumps(vega.vega(panel.spec))
         files.write_text(folder / f"{panel.name}.vega.json", compiled)
         for name, rows in placed.written_rows(panel):
             store.write(files.inside(folder, f"{defaults.ROWS}/{panel.name}/{name}"), rows)
     for panel in placed.panels if pictures else ():
-        write_pictures(folder / panel.name, placed.figure, panel, placed.data)
+        write_pictures(folder / panel.name, placed.figure, panel, placed.data, look)
 
 
 def _remove_undrawn(folder, figures, names):
@@ -360,10 +399,11 @@ def _page(study, article, cover, minutes, places):
     )
 
 
-def _render(study, article, context, through_errors=False):
+def _render(study, article, context, generator=None):
     jinja = environment(study.template.parent, publication_of(study.template) / "templates")
-    if through_errors:
-        jinja.code_generator_class = ThroughErrors
+    if generator:
+        jinja.code_generator_class = generator
+        jinja.globals |= WITHIN
     jinja.globals |= article.functions | {HEADS_OF: article.model_named()}
     name = str(study.prose or study.template)
     code = jinja.compile(study.body, name, name)

@@ -4,7 +4,7 @@ A sentence asks for the numbers of one head, and to read these takes longer than
 them. So all figures of an article are asked about a head before the next one is read.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
 from report.figures.build import defaults
@@ -53,9 +53,12 @@ def address(placed: PlacedFigure) -> str:
     return ".".join([placed.name, "seen", *(f"{{{param}}}" for param in params[:parts]), "json"])
 
 
-def sentence_files(placed: Iterable[PlacedFigure]) -> dict[str, dict[str, list[str]]]:
+def sentence_files(
+    placed: Iterable[PlacedFigure], look: Callable[[], object] = lambda: None
+) -> dict[str, dict[str, list[str]]]:
     """The files of sentences of an article's figures.
 
+    look: called before each sentence; what it raises ends this
     returns: name -> "layer=3,head=0" -> [that in words, the first sentence, the others]
     """
     states = [
@@ -69,6 +72,7 @@ def sentence_files(placed: Iterable[PlacedFigure]) -> dict[str, dict[str, list[s
     # those that read the same dataset come together
     states.sort(key=lambda item: [f"{item[0].get(name, '')}" for name in (MODEL, "layer", "head")])
     for state, figure, place, controls in states:
+        look()
         content = contents.setdefault(place.format_map(state), {})
         content[",".join(f"{name}={value}" for name, value in state.items())] = [
             choices.said(choices.at_state(controls, state)),

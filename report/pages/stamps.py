@@ -68,7 +68,9 @@ class Drawn:
     datasets and figures are large; so who changes one must put another in its place.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, look: Callable[[], object] = lambda: None) -> None:
+        """look: called before every piece of drawing; what it raises ends that"""
+        self.look = look
         self.results: dict[Hashable, tuple[Sequence[object], Any]] = {}
         self.used: set[Hashable] = set()
 

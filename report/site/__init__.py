@@ -2,6 +2,7 @@
 
 build.py     runs MkDocs or Zensical, and says what is beyond the limits of a host; protect.py
              puts the policy into every page, sums.py lists all files
+one_page.py  one page without all others, for a draft of an article
 allowed.py   lists what pages may hold
 check.py     verifies a built site: links.py finds where addresses lead
 serve.py     shows a built site on this machine

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from markdown import Markdown
@@ -55,11 +55,18 @@ def article_parts(name: str) -> tuple[str, ...]:
     return f"articles/{name}/", f"figures/{name}/", f"embed/{name}/", f"datasets/{name}/"
 
 
-def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str = "mkdocs") -> None:
+def build(
+    config: Path,
+    folder: Path,
+    without: Sequence[str] = (),
+    builder: str = "mkdocs",
+    look: Callable[[], object] = lambda: None,
+) -> None:
     """Run MkDocs, or another of `BUILDERS`. If it fails, the old site stays.
 
     config: the mkdocs.yml; folder: where the site goes; for Zensical, inside the folder of config
     without: names of articles that are left out, with their figures and datasets
+    look: called again and again meanwhile; what it raises ends the builder
     raises: ReportError with the builder's own messages if it fails, or if it is not installed; if
         it takes longer than what an author wrote may run; or
         naming what pages may not hold, with file and line, or what is no file; or if
@@ -85,7 +92,7 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
         environment[FOLDER] = os.path.relpath(temporary, Path(config).parent)
         limit = guard.limit() or None
         try:
-            done = child.run(command, limit, env=environment)
+            done = child.run(command, limit, look, env=environment)
         except subprocess.TimeoutExpired as error:
             texts = files.meant((Path(config).parent / "site_src").rglob("*.md"))
             _, place = max(map(_brackets, texts), default=(0, config))

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -22,8 +23,20 @@ PATIENCE = 1
 """Seconds in which a program may put a terminal, or files, in order."""
 
 
-def run(command: list[str], timeout: float | None = None, **options):
-    """Run a command that has no input: as `subprocess.run`, with what it says as text."""
+LOOK = 0.1
+"""Seconds between two looks whether the program is still wanted."""
+
+
+def run(
+    command: list[str],
+    timeout: float | None = None,
+    look: Callable[[], object] = lambda: None,
+    **options,
+):
+    """Run a command that has no input: as `subprocess.run`, with what it says as text.
+
+    look: called again and again meanwhile; what it raises ends the command
+    """
     reading, writing = os.pipe()
     with subprocess.Popen(  # noqa: S603 (a list of arguments, no shell)
         [sys.executable, "-I", "-S", __file__, *command],
@@ -36,10 +49,22 @@ def run(command: list[str], timeout: float | None = None, **options):
     ) as process:
         os.close(reading)
         try:
-            output = process.communicate(timeout=timeout)
+            output = _output(process, timeout, look)
         finally:
             os.close(writing)
     return subprocess.CompletedProcess(command, process.returncode, *output)
+
+
+def _output(process, timeout, look):
+    begun = time.monotonic()
+    while True:
+        look()
+        left = LOOK if timeout is None else min(LOOK, timeout - (time.monotonic() - begun))
+        try:
+            return process.communicate(timeout=max(left, 0))
+        except subprocess.TimeoutExpired:
+            if timeout is not None and time.monotonic() - begun >= timeout:
+                raise
 
 
 def main(command: list[str]) -> None:

@@ -76,10 +76,19 @@ def protect(folder: Path, root: Path | None = None) -> None:
     hashes = {script_hash(text) for page in pages.values() for text in page.scripts}
     meta = f'<meta http-equiv="{NAME}" content="{policy(hashes)}">'
     for path, page in pages.items():
-        end = CHARSET.search(read[path]).end()
-        head = "\n".join([meta, *_ahead(page.files)])
-        content = f"{read[path][:end]}\n{head}{read[path][end:]}"
-        files.write_bytes(path, content.encode("utf-8"))
+        files.write_bytes(path, _with_policy(read[path], page, meta).encode("utf-8"))
+
+
+def as_others(html: str, other: str) -> str:
+    """A page with the policy of another page of its site, which is built already."""
+    meta = f'<meta http-equiv="{NAME}" content="{parsed(other).policies[0]}">'
+    return _with_policy(html, parsed(html), meta)
+
+
+def _with_policy(html, page, meta):
+    end = CHARSET.search(html).end()
+    head = "\n".join([meta, *_ahead(page.files)])
+    return f"{html[:end]}\n{head}{html[end:]}"
 
 
 def _ahead(scripts):

@@ -1,110 +1,39 @@
 """Watches a publication, and builds its site whenever a file of it changed.
 
-Only what a change touches is rendered anew. The server of a watched site adds a script to its
-pages, at the address `SCRIPT`, which asks `STATE` again and again for the newest build and for what
-stops the next one. The site on the disk has no trace of either. The script asks, since a connection
-that stays open would be one of the six that a browser allows all its tabs.
+Only what a change touches is rendered anew. Where an article is to be measured or drawn anew, its
+page is shown before that, as a draft (`draft.py`) that says what it lacks. The next change drops
+what is under way for it.
 """
 
 import functools
-import json
-import secrets
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from report import pipeline
 from report.authored import guard
 from report.authored.boundary import in_words
+from report.authored.guard import StepError
+from report.authored.later import LaterError
 from report.console import Terminal, clean, say_error
 from report.errors import ReportError
 from report.files import meant, read_bytes
+from report.measuring import run as measuring
 from report.measuring.alone import load_source, measure_with
 from report.measuring.key import key_of
+from report.measuring.plan import plans
 from report.pages.page import Page
 from report.pages.stamps import Drawn
 from report.project import Project, only_build
 from report.site.address import read_site
 from report.site.build import build, require_settings
-from report.site.serve import HERE, Handler, server
 from report.study.study import ENDING, study_names
 from report.watching import files
-
-SCRIPT = "/.reload.js"
-STATE = "/.reload"
-
-SOURCE = Path(__file__).with_name("reload.js")
-"""The script that `SCRIPT` answers with."""
-
-NO_SITE = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>No such page</title>
-<body><p>There is no such page, or no site yet.</p></body></html>"""
-
-
-class BuildState:
-    """The newest build, which open pages should be of, and what stops the next one.
-
-    error: a sentence; "" where nothing does
-    """
-
-    def __init__(self) -> None:
-        self.run, self.builds = secrets.token_hex(4), 0
-        self.error = ""
-
-    @property
-    def built(self) -> str:
-        """The name of the newest build, also among those of other servers at this address."""
-        return f"{self.run}-{self.builds}"
-
-    def succeeded(self) -> None:
-        """Note that the site was built: pages of earlier builds will reload."""
-        self.error = ""
-        self.builds += 1
-
-    def failed(self, why: str) -> None:
-        """Note why it could not be built: pages will say so."""
-        self.error = why
-
-
-def with_script(page: bytes, built: str) -> bytes:
-    """The HTML of a page, with the script at its end; built: `BuildState.built` of the page."""
-    script = f'<script src="{SCRIPT}?built={built}"></script>'.encode()
-    before, end, after = page.rpartition(b"</body>")
-    return before + script + end + after if end else page + script
-
-
-class ReloadingHandler(Handler):
-    """Adds the script to pages, and answers its addresses. A browser may store nothing."""
-
-    def __init__(self, *arguments, state: BuildState, **options):
-        self.state = state  # first, because a handler answers while it is made
-        super().__init__(*arguments, **options)
-
-    def end_headers(self):
-        self.send_header("Cache-Control", "no-store")
-        super().end_headers()
-
-    def answer(self):
-        """Send a file of the site, a page with the script; or answer the script's addresses."""
-        address = self.path.partition("?")[0]
-        if address == SCRIPT:
-            return self.send(SOURCE.read_bytes(), "text/javascript; charset=utf-8")
-        if address == STATE:
-            state = {"built": self.state.built, "error": self.state.error}
-            return self.send(json.dumps(state).encode(), "application/json; charset=utf-8")
-        path, built = self.file(), self.state.built  # before the page is read: never a later build
-        if path is None or path.suffix != ".html" or not path.is_file():
-            return super().answer()
-        return self.send(with_script(path.read_bytes(), built), "text/html; charset=utf-8")
-
-    def missing(self) -> bytes:
-        """The page for a missing file, with the script: the next build may have the file."""
-        built = self.state.built
-        return with_script(super().missing() or NO_SITE, built)
-
+from report.watching.draft import Drafts
+from report.watching.server import BuildState, serving
 
 Articles = frozenset[str] | None
 """Names of articles; None: all there are, and those that may be new."""
@@ -171,9 +100,12 @@ def affects_drawing(name: str) -> bool:
     return path.parts[0] == "figures" and (path.suffix != ".py" or path.name.startswith("_"))
 
 
-class OutOfDateError(BaseException):
-    """What is measured is no longer what the publication asks for. No `except Exception` takes it
-    for a failure of the model."""
+class OutOfDateError(StepError):
+    """What is measured is no longer what the publication asks for."""
+
+
+class ChangedError(OutOfDateError):
+    """Something changed while the rest of a draft was drawn."""
 
 
 class Looking(Terminal):
@@ -198,9 +130,15 @@ class Looking(Terminal):
 class Rebuilder:
     """Builds the site of a request, and keeps its articles and figures for the next build."""
 
-    def __init__(self, request: pipeline.Request, terminal: Terminal):
-        self.request, self.terminal = request, terminal
-        self.drawn: dict[str, Drawn] = defaultdict(Drawn)
+    def __init__(
+        self, request: pipeline.Request, terminal: Terminal, state: BuildState | None = None
+    ):
+        """state: of pages that are open, which are shown drafts; None: there are none"""
+        self.request, self.terminal, self.state = request, terminal, state or BuildState()
+        self.drafts = Drafts(request.project) if state else None
+        self.so_far: dict[str, object] = {}
+        """Name of an article -> its `PassageSoFar`, as it was measured for its last draft."""
+        self.drawn: dict[str, Drawn] = defaultdict(lambda: Drawn(self._require_same))
         self.rendered: dict[str, tuple[Page, object]] = {}
         """Name of an article -> its page, and the data that it shows."""
         self.waiting: Articles = None
@@ -209,6 +147,9 @@ class Rebuilder:
         """What the model is that stays loaded, and that model."""
         self.seen: files.Seen = {}
         """The publication as it was looked at last."""
+        self.begun: files.Seen = {}
+        """The same as the build that is under way began."""
+        self.looked = 0.0
 
     def rebuild(self, changed: Collection[str] = ()) -> float:
         """Measure and render the articles that changed files touch, and build the site.
@@ -222,14 +163,14 @@ class Rebuilder:
         """
         project = self.request.project
         self.waiting = union(self.waiting, touched(changed, project, self.rendered.keys()))
-        self.seen = look(self.request)
+        self.seen = self.begun = look(self.request)
         guard.again(frozenset(self.seen.items()))
         if any(map(affects_drawing, changed)):
             self.drawn.clear()
         with only_build(project, self.terminal.say):
             left_out = self._render()
             begun = time.monotonic()
-            build(project.config, project.site, left_out)
+            build(project.config, project.site, left_out, look=self._require_same)
         self.waiting = NONE
         return time.monotonic() - begun
 
@@ -248,8 +189,10 @@ class Rebuilder:
         parts = [replace(self.request, article=name) for name in sorted(names or ())]
         for part in [self.request] if names is None else parts:
             studies = pipeline.read(part)
+            self._show_so_far(studies, part)
             datasets = self._measured(studies, part)
             pipeline.say_stand_ins(studies, datasets, self.terminal)
+            self._show_measured(studies, datasets)
             pages, opened = pipeline.draw(
                 studies, datasets, project, about, self.terminal, self.drawn
             )
@@ -269,17 +212,31 @@ class Rebuilder:
         raises: OutOfDateError once a change of files asks for others than those that are measured,
             after the layer or text that a model is at
         """
-        keys, looked = set(), time.monotonic()
+        keys = set()
 
         def measurer(tasks, progress, announce):
             keys.clear()
             keys.update(key_of(task.parts) for task in tasks.values())
             for number, task in tasks.items():
-                loaded = self._loaded(task, announce)
-                yield number, *measure_with(loaded, task, progress, announce)
-                self.model = _model_of(task), loaded
+                with self._loaded(task, announce) as loaded:
+                    done = measure_with(loaded, task, progress, announce)
+                yield number, *done
 
-        def require():
+        def show_words():
+            self._show_so_far(pipeline.read(part), part, measure=False)
+
+        terminal = Looking(self.terminal, self._requirer(keys, part, show_words))
+        return pipeline.measure(studies, part, terminal, measurer=measurer)
+
+    def _requirer(self, keys, part, otherwise=lambda: None):
+        """A function that raises an OutOfDateError once the publication asks for datasets of other
+        keys, looking seldom.
+
+        part: the request for them; otherwise: called where something else changed
+        """
+        looked = time.monotonic()
+
+        def require(*_):
             nonlocal looked
             if not keys or time.monotonic() - looked < PAUSE:
                 return
@@ -289,27 +246,133 @@ class Rebuilder:
                 with suppress(ReportError):  # half an edit: it is known when it is mended
                     if not keys <= pipeline.keys(part):
                         raise OutOfDateError
+                    otherwise()
             looked = time.monotonic()
 
-        terminal = Looking(self.terminal, require)
-        return pipeline.measure(studies, part, terminal, measurer=measurer)
+        return require
 
+    @contextmanager
     def _loaded(self, task, announce):
-        """The model of a task. The last one that measured to the end stays loaded: who writes
-        changes a text more often than its model."""
+        """The model of a task, which stays loaded unless it fails: who writes changes a text more
+        often than its model."""
         (of, loaded), self.model = self.model, (None, None)
-        if of == _model_of(task):
-            return loaded
-        del loaded  # never two in memory
-        return load_source(task.source, task.options, announce)
+        if of != _model_of(task):
+            del loaded  # never two in memory
+            loaded = load_source(task.source, task.options, announce)
+        try:
+            yield loaded
+        except OutOfDateError:
+            self.model = _model_of(task), loaded
+            raise
+        self.model = _model_of(task), loaded
+
+    def _show_so_far(self, studies, part, measure=True):
+        """Show articles about a passage of which there are no datasets yet, before all that takes
+        longer than to measure the passage alone.
+
+        measure: whether it may be measured; else what was measured for the last draft is shown
+        """
+        for study in studies if self._can_show() else ():
+            with self._trying():
+                data = self._passage(study, part, measure)
+                if data is not None:
+                    draft = self.drafts.of(study, data, lambda data=data: [*data.lacks, NO_FILES])
+                    self._show(draft, wait=measure)
+
+    def _passage(self, study, part, measure):
+        """The passage of an article, measured for its last draft, or now if `measure`; None if its
+        datasets are there, or are of more than a passage and one model."""
+        front = study.front_matter
+        if front.kind != "passage" or len(front.all_models) > 1:
+            return None
+        inputs = measuring.read(study)
+        [plan] = plans(study, part.project, inputs, part.force)
+        if plan.state != "measure" or plan.folder is None:
+            return None
+        key, there = plan.folder.name, self.so_far.get(study.name)
+        if there is None or there.path.name != key:
+            if not measure:
+                return None
+            task = measuring.task_of(plan, study, inputs, part.project)
+            from report.watching import so_far  # which needs what measures
+
+            corpus = so_far.corpus_of(part.project, plan.parts)
+            step, say = self._requirer({key}, part), self.terminal.say
+            with self._loaded(task, say) as loaded:
+                there = so_far.measured(loaded, task, key, corpus, say, step)
+            self.so_far[study.name] = there
+        return there
+
+    def _show_measured(self, studies, datasets):
+        """Show articles that were measured, or whose drawing was dropped, before it is done."""
+        for study, models in zip(studies, datasets, strict=True) if self._can_show() else ():
+            if study.name in self.state.drafts or any(model.ran for model in models):
+                cache = self.drawn[study.name]
+                data = pipeline.opened(study, models, self.request.project, cache)
+                with self._trying():
+                    self._show(self.drafts.of(study, data, lambda: [NO_FILES], cache))
+
+    def _can_show(self):
+        """Whether pages are shown drafts: not before the first build, which they look like."""
+        return self.drafts is not None and self.rendered
+
+    @contextmanager
+    def _trying(self):
+        """Meanwhile, what is wrong with a draft is shown; what is made of all numbers decides."""
+        try:
+            yield
+        except LaterError:  # of all that a page has, so there is nothing to show
+            return
+        except Exception as error:
+            sentence = in_words(error)
+            self.terminal.say(f"Not to be shown before it is built: {sentence}")
+            self.state.failed(clean(str(sentence)))
+
+    def _show(self, draft, wait=True):
+        """Show a draft; wait: leave the machine to a browser that has its page open, for a moment,
+        and stop if something changed meanwhile."""
+        if not wait:
+            return self.state.show(draft)
+        self._require_same()
+        self.state.show(draft)
+        begun, path = time.monotonic(), f"/articles/{draft.article}/"
+        while time.monotonic() - begun < MOST_PATIENCE:
+            if begun - self.state.opened.get(path, 0) > OPEN:
+                return
+            since = time.monotonic() - max(begun, self.state.fetched)
+            if since > (QUIET if self.state.fetched > begun else OPEN):
+                return
+            self._require_same()
+            time.sleep(0.05)
+
+    def _require_same(self):
+        """raises: ChangedError if something changed since the build began, and a draft is shown,
+        as the next one is then made at once"""
+        if not self.state.drafts or time.monotonic() - self.looked < PAUSE:
+            return
+        self.looked = time.monotonic()
+        if look(self.request) != self.begun:
+            raise ChangedError
 
 
 def _model_of(task):
     return task.source, task.options, task.parts.get("model")
 
 
-PAUSE = 0.3
+PAUSE = 0.2
 """Seconds between two looks."""
+
+OPEN = 1.5
+"""Seconds within which a page that is open asks for the newest build."""
+
+QUIET = 0.4
+"""Seconds in which a page of a draft asks for nothing, so that what is seen of it is drawn."""
+
+NO_FILES = "still pictures, sentences of other states of figures, and how it was measured"
+"""What every draft lacks."""
+
+MOST_PATIENCE = 5
+"""Seconds that are left to a browser at most."""
 
 REST = 0.1
 """Seconds in which no file changes, so that who writes is done: editors write a file twice."""
@@ -337,29 +400,13 @@ def watch(request: pipeline.Request, port: int, terminal: Terminal) -> None:
     """
     state = BuildState()
     with serving(request, port, state) as address:
-        rebuilder = Rebuilder(request, terminal)
+        rebuilder = Rebuilder(request, terminal, state)
         seen = look(request)
         attempt(rebuilder, [], state, terminal)
         rebuilder.terminal = Quiet()
         terminal.say(f"Serving {address}, rebuilt when the publication changes; stop: Ctrl-C")
         for names in changes(request, seen):
             attempt(rebuilder, names, state, terminal)
-
-
-@contextmanager
-def serving(request: pipeline.Request, port: int, state: BuildState) -> Iterator[str]:
-    """Within the context, the site of a project is served on 127.0.0.1.
-
-    yields: its address
-    raises: UsageError if the port is in use or not allowed
-    """
-    handler = functools.partial(ReloadingHandler, state=state)
-    with server(request.project.site, port, handler) as served:
-        threading.Thread(target=served.serve_forever, daemon=True).start()
-        try:
-            yield f"http://{HERE}:{served.server_port}/"
-        finally:
-            served.shutdown()
 
 
 def look(request: pipeline.Request) -> files.Seen:
@@ -409,6 +456,8 @@ def attempt(rebuilder: Rebuilder, names: list[str], state: BuildState, terminal:
     begun = time.monotonic()
     try:
         builder = rebuilder.rebuild(names)
+    except ChangedError:
+        return
     except OutOfDateError:
         terminal.say("What was being measured is out of date, and dropped.")
         return

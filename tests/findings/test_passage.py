@@ -186,7 +186,7 @@ def test_what_even_attention_would_give(study, kind):
 )
 def test_a_habit_is_more_than_chance(data, monkeypatch, even, value, habit):
     find = Findings(data)
-    monkeypatch.setitem(find.attention, "even_previous_token", np.full((LAYERS, HEADS), even))
+    monkeypatch.setitem(find.even_attention, "previous_token", np.full((LAYERS, HEADS), even))
     assert find.is_habit(Head(0, 1, value), "previous_token") is habit
 
 

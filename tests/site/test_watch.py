@@ -21,10 +21,12 @@ from report import pipeline
 from report.console import Terminal
 from report.errors import ReportError
 from report.pages import render
+from report.pages.later import MARK
 from report.project import Project
 from report.site.serve import Handler
 from report.watching import files, watch
-from report.watching.watch import SCRIPT, STATE, BuildState, Rebuilder, touched, union, with_script
+from report.watching.server import SCRIPT, STATE, BuildState, with_script
+from report.watching.watch import Rebuilder, touched, union
 from tests.commands import ROOT, contents, report
 from tests.serving import served
 from tests.small import ARTICLE, write_corpus, write_publication
@@ -125,7 +127,7 @@ def watching(project):
             raise StoppedError
 
     with unpainted(), watch.serving(request, 0, told) as address:
-        rebuilder, seen = Rebuilder(request, terminal), watch.look(request)
+        rebuilder, seen = Rebuilder(request, terminal, told), watch.look(request)
         watch.attempt(rebuilder, [], told, terminal)
         thread = threading.Thread(target=follow, args=(rebuilder, seen))
         thread.start()
@@ -320,6 +322,168 @@ def test_a_measurement_goes_on_while_its_words_change(project, meanwhile, old):
         watch.attempt(rebuilder, ["passage.md"], told, terminal)
     assert not [line for line in terminal.said if "dropped" in line]
     assert len([line for line in terminal.said if ": measured" in line]) == 2
+
+
+def words_of(draft):
+    """The text of a draft's page: of the tiny model, each letter is a token."""
+    return re.sub(r"<[^>]*>", "", draft.html.decode())
+
+
+def draft_of(told, name="one"):
+    return told.draft(f"/articles/{name}/")
+
+
+@pytest.fixture
+def stages(monkeypatch):
+    """What is shown whenever an article was measured, drawn, or is built: a list of (when, names
+    of articles that are shown as drafts)."""
+    found, told = [], BuildState()
+
+    def noting(module, name, when):
+        real = getattr(module, name)
+
+        def call(*given, **options):
+            done = real(*given, **options)
+            found.append((when, sorted(told.drafts)))
+            return done
+
+        monkeypatch.setattr(module, name, call)
+
+    noting(pipeline, "measure", "measured")
+    noting(pipeline, "draw", "drawn")
+    noting(watch, "build", "built")
+    return SimpleNamespace(found=found, told=told)
+
+
+@pytest.mark.promise("serve-watch")
+def test_a_changed_passage_is_shown_before_it_is_measured_to_the_end(project, stages):
+    told, passage = stages.told, project.root / "passage.md"
+    with article(project).open("a") as file:
+        file.write("{{ passage() }}\n\n{{ find.opening.label }}: ")
+        file.write("{{ '%.9f' | format(find.opposing()) }}\n")
+        file.write("{{ '%.9f' | format(find.mean_probability['first_token'][0, 1]) }}\n")
+    rebuilder = Rebuilder(pipeline.Request(project), Sayings(), told)
+    with unpainted():
+        watch.attempt(rebuilder, [], told, rebuilder.terminal)
+        first = contents(project.site)["articles/one/index.html"]
+        assert stages.found == [("measured", []), ("drawn", []), ("built", [])]
+        stages.found.clear()
+        shown, show = [], told.show
+        told.show = lambda draft: shown.append(draft) or show(draft)
+        change(passage, "lamp", "light")
+        watch.attempt(rebuilder, ["passage.md"], told, rebuilder.terminal)
+        both = ["one", "two"]
+        assert stages.found == [("measured", both), ("drawn", both), ("built", both)]
+        assert (told.drafts, told.error) == ({}, "")
+        kept = contents(project.site)
+        assert report("site", "--project", project.root, "--force").returncode == 0
+    assert kept == contents(project.site), "as of a build from nothing"
+    assert not [name for name, text in kept.items() if b".draft-" in text or MARK.encode() in text]
+    assert [each.article for each in shown] == ["one", "two"] * 2
+    built = kept["articles/one/index.html"]
+    for draft in (shown[0], shown[2]):
+        assert "light" in words_of(draft) and b"<img" not in draft.html
+        assert "still pictures" in draft.lacks
+        numbers = re.findall(rb"0\.\d{9}", built)
+        assert len(numbers) == 2
+        assert all(number in draft.html and number not in first for number in numbers)
+    (folder,) = project.site_src.glob("datasets/one/*/")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name in manifest["files"]:
+        for draft in (shown[0], shown[2]):
+            sent = draft.file(f"datasets/{draft.name}/{folder.name}/{name}")
+            assert sent == (folder / name).read_bytes(), name
+    with told_of_draft(told, shown[0]) as state:
+        assert "still pictures" in state.of("/articles/one/")["later"]
+        assert "one" in state.of("/")["later"]
+
+
+@contextmanager
+def told_of_draft(told, draft):
+    told.drafts = {draft.article: draft}
+    yield told
+    told.drafts = {}
+
+
+def test_what_is_still_to_be_measured_is_marked(project, monkeypatch):
+    """Of a passage, what heads do over many texts that no dataset has, and numbers of more heads
+    than are read at first."""
+    from report.watching import so_far
+
+    monkeypatch.setattr(so_far, "HEADS", 1)
+    monkeypatch.setattr(so_far, "CELLS", 0)
+    monkeypatch.setattr(so_far, "corpus_of", lambda *_: None)
+    told = BuildState()
+    with article(project).open("a") as file:
+        file.write("All: {{ find.mean_probability['first_token'].mean() }}.\n\n")
+        file.write(
+            "{% set many = find.mean_probability['sink'] %}\nSome: {{ many[0, 0] + 1 }}.\n\n"
+        )
+        file.write("{% if data.has_corpus %}Texts.{% else %}No texts.{% endif %}\n\n")
+        file.write("{% if predicted %}Effects.{% else %}No effects.{% endif %}\n\n")
+        file.write("One: {{ find.head(0, 0).gives(1, 0) | percent }}.\n")
+    rebuilder, shown = Rebuilder(pipeline.Request(project), Sayings(), told), []
+    with unpainted():
+        watch.attempt(rebuilder, [], told, rebuilder.terminal)
+        assert told.error == ""
+        told.show = lambda draft: shown.append(draft)
+        change(project.root / "passage.md", "lamp", "light")
+        watch.attempt(rebuilder, ["passage.md"], told, rebuilder.terminal)
+    page, built = shown[0].html.decode(), contents(project.site)["articles/one/index.html"].decode()
+    assert f"All: {MARK}." in page and f"Some: {MARK}." in page
+    assert "exts." not in page and "No effects." in page
+    assert page.count(MARK) >= 3
+    one = re.search(r"One: [\d.]+.%\.", built)[0]
+    assert one in page
+    assert "numbers over all heads; what heads do over many texts" in shown[0].lacks
+    assert MARK not in shown[2].html.decode() and "Texts." in built
+
+
+@pytest.mark.parametrize("when", ["measuring", "drawing", "building"])
+def test_the_next_change_drops_what_completes_a_page(project, monkeypatch, when):
+    told, terminal, left = BuildState(), Sayings(), []
+    with article(project).open("a") as file:
+        file.write("\n{{ passage() }}\n")
+    rebuilder = Rebuilder(pipeline.Request(project), terminal, told)
+    passage, name = project.root / "passage.md", "templates/articles/one.md.j2"
+    monkeypatch.setattr(watch, "PAUSE", 0)
+
+    def meanwhile(module, attribute, start):
+        real = getattr(module, attribute)
+
+        def call(*given, **options):
+            if left:
+                left.pop()()
+            start(*given)
+            return real(*given, **options)
+
+        monkeypatch.setattr(module, attribute, call)
+
+    if when == "measuring":
+        meanwhile(watch, "measure_with", lambda loaded, task, progress, *_: progress("M", 0, 1))
+    else:
+        module = render if when == "drawing" else watch
+        meanwhile(module, "_write_figures" if when == "drawing" else "build", lambda *_: None)
+    with unpainted():
+        watch.attempt(rebuilder, [], told, terminal)
+        before, built = contents(project.site), told.built
+        change(passage, "lamp", "light")
+        left.append(lambda: change(passage, "light", "torch"))
+        watch.attempt(rebuilder, ["passage.md"], told, terminal)
+        assert left == [] and told.built == built and contents(project.site) == before
+        assert "light" in words_of(draft_of(told)) and "torch" not in words_of(draft_of(told))
+        watch.attempt(rebuilder, ["passage.md"], told, terminal)
+        assert told.drafts == {} and told.error == ""
+        left.append(lambda: change(article(project), WORD, "Another word."))
+        change(passage, "torch", "candle")
+        watch.attempt(rebuilder, ["passage.md"], told, terminal)
+        words = words_of(draft_of(told))
+        assert "candle" in words and ("Another word." in words) == (when == "measuring")
+        watch.attempt(rebuilder, [name], told, terminal)
+        kept = contents(project.site)
+        assert b"Another word." in kept["articles/one/index.html"]
+        assert report("site", "--project", project.root, "--force").returncode == 0
+    assert kept == contents(project.site)
 
 
 def test_what_could_not_be_built_is_tried_again_and_articles_may_go(project):

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import re
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Protocol
@@ -150,14 +151,23 @@ class Panel(Protocol):
     box: Box
 
 
-def write_pictures(base: Path, figure: Figure, panel: Panel, data: Data) -> None:
+def write_pictures(
+    base: Path,
+    figure: Figure,
+    panel: Panel,
+    data: Data,
+    look: Callable[[], object] = lambda: None,
+) -> None:
     """Write `<base>-light.svg` and `<base>-dark.svg` of a chart of a figure, at its state.
 
     A chart that a phone would shrink until nobody can read it has `<base>-phone-light.svg` and
     `<base>-phone-dark.svg` too. A picture names the hash of what it was drawn from, and is drawn
     again only when that changed.
+
+    look: called before each picture; what it raises ends this
     """
     for ending, shade, phone in _endings(panel):
+        look()
         spec = specification(
             figure, data, dark=shade == "dark", phone=phone, empty=panel.spec, **panel.state
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from report.authored.later import or_later
 from report.datasets.formats.attention import PLACED
 from report.errors import ReportError
 from report.figures.parts import score_terms
@@ -124,8 +125,6 @@ def summary(data) -> dict[str, np.ndarray]:
         found["first_token"][at] = probability[1:, 0].mean()
         found["last_token"][at] = probability[:-1, -1].mean()
         found["sink"][at] = 0 if attention.sink is None else 1 - probability.sum(1).mean()
-        for name, share in _even(seen).items():
-            found[f"even_{name}"][at] = share
         for name in TERMS:
             if (term := score_terms.term(attention, name)) is not None:
                 found[name][at] = _row_spread(term.matrix(), seen)
@@ -174,7 +173,7 @@ def context(data: PassageData | PassageModels) -> dict:
         for label, name, one in zip(labels, names, data.models, strict=True)
     ]
     own = {} if several else _of_one(data)
-    return {"compared": compared, "predicted": of_passage(data)} | own
+    return {"compared": compared, "predicted": or_later(lambda: of_passage(data))} | own
 
 
 def _of_one(data):
@@ -335,13 +334,24 @@ class Findings(UpdateFindings, HeadFindings):
 
     @functools.cached_property
     def even_attention(self) -> dict[str, np.ndarray]:
-        """What uniform attention would give to some targets: as `mean_probability`.
+        """What uniform attention would give to some targets: as `mean_probability`. No head's
+        attention is read for it.
 
         returns: first_token, last_token, previous_token, next_token -> float [layer, head]. A mean
             over the tokens that can have such a target of 1 / number of visible targets, or of 0
             where a window hides it. By chance, it would be the top target just as often
         """
-        return {name: self.attention[f"even_{name}"] for name in PLACES}
+        shape = self.data.layers, self.data.heads
+        even = {name: np.zeros(shape) for name in PLACES}
+        shares: dict[bytes, dict[str, float]] = {}  # heads that see the same have the same
+        for at in np.ndindex(*shape):
+            seen = self.data.visible(*at)
+            key = seen.first.tobytes() + seen.last.tobytes()
+            if key not in shares:
+                shares[key] = _even(seen.mask())
+            for name, share in shares[key].items():
+                even[name][at] = share
+        return even
 
     def is_habit(self, head: Head, measure: str) -> bool:
         """Whether a head has a neighbour measure for most tokens, and not by chance.

@@ -8,6 +8,7 @@ checksum of the weights, which is left out: all of them would be read for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, is_dataclass
 from functools import partial
@@ -44,6 +45,11 @@ class InMemory:
 
     _makers: dict[str, Callable[[], dict]]
 
+    def makers(self, folder: str) -> dict[str, Callable[[], dict]]:
+        """All datasets, each with what makes it, by their addresses below a folder."""
+        place = f"{folder}/{self.path.name}"
+        return {f"{place}/{name}": partial(self._read, name) for name in self.manifest["files"]}
+
     @property
     def origin(self) -> int:
         """The same of all copies of what was measured once, and of nothing else that is there."""
@@ -56,6 +62,16 @@ class InMemory:
         return store.as_read(self._makers[name](), name)
 
 
+MAY_DIFFER = {*measure.NOT_IN_SUMS} - {"corpus", "heads"}
+"""Parts of the key in which datasets may differ, and have the same tables of heads over texts."""
+
+
+def same_but(names: Collection[str], parts: dict, others: dict) -> bool:
+    """Whether the parts of two keys are the same, but for those of some names."""
+    first, second = ({n: each[n] for n in each if n not in names} for each in (parts, others))
+    return first == second
+
+
 @dataclass(frozen=True)
 class OfCorpus:
     """What heads do over many texts, by datasets of an article of the same model."""
@@ -64,6 +80,21 @@ class OfCorpus:
     """The manifest's corpus."""
     tables: dict[str, dict[str, dict]]
     """Name of a dataset of heads -> its columns."""
+
+    @classmethod
+    def below(cls, folder: Path, fits: Callable[[dict], bool]) -> OfCorpus | None:
+        """What the first datasets below a folder, one an article and key, hold of many texts.
+
+        fits: whether they are the wanted ones, by the parts of their key
+        returns: None if none are
+        """
+        for path in sorted(folder.glob("*/*/")):
+            with suppress(ReportError):  # damaged
+                data = PassageData(path)
+                of_corpus = data.manifest["kind"] == "passage" and "corpus" in data.manifest
+                if of_corpus and fits(data.manifest["determined_by"]):
+                    return cls.read(data)
+        return None
 
     @classmethod
     def read(cls, data: PassageData) -> OfCorpus:

@@ -25,10 +25,10 @@ def opened(paths: Sequence[Path]) -> "PredictionData":
 def of_passage(data: PassageData | PassageModels) -> "PredictionData | PredictionModels | None":
     """What heads do to the next tokens of a passage, of every model of which that was measured;
     None if it was of none."""
-    found = [PredictionData(model.path) for model in data.models]
-    told = [one.manifest.get("prediction", {}).get("sentences") for one in found]
+    told = [model.manifest.get("prediction", {}).get("sentences") for model in data.models]
     if not any(told):
         return None
+    found = [PredictionData(model.path) for model in data.models]
     if len(data.models) == 1:
         return found[0]
     measured = [place for place, sentences in enumerate(told) if sentences]
