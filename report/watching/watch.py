@@ -172,6 +172,7 @@ class Rebuilder:
             begun = time.monotonic()
             build(project.config, project.site, left_out, look=self._require_same)
         self.waiting = NONE
+        self.so_far.clear()
         return time.monotonic() - begun
 
     def _render(self):
