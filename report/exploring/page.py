@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from report.datasets import store
 from report.errors import ReportError
+from report.figures.build import vega
 from report.figures.build.find import HEADS
 from report.figures.parts.figure import Data
 from report.files import TEMPLATES

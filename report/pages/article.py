@@ -173,9 +173,7 @@ class ArticleFigures:
             context |= {"pictures": False, "embed": ""}
         return self._html("_figure.html.j2", **context)
 
-    def makers(
-        self, compiled: Callable[[dict], dict] = vega.vega
-    ) -> dict[str, Callable[[], dict]]:
+    def makers(self, compiled: Callable[[dict], dict] = vega.vega) -> dict[str, Callable[[], dict]]:
         """The files that its figures are drawn of in a browser, but for datasets: address from the
         root of the site -> what makes the file.
 
