@@ -174,7 +174,9 @@ def first_difference(loaded: "LoadedModel", clean: Sequence[int], corrupted: Seq
 
 def _words(loaded, ids):
     spelt = words(loaded, ids) if loaded.tokenizer else {one: {"text": one} for one in ids}
-    return ", ".join(f"“{spelt[one]['text']}”" for one in ids) or "no more"
+    texts = (spelt[one] for one in ids)
+    named = (f"⟨{each['bytes']}⟩" if "bytes" in each else f"“{each['text']}”" for each in texts)
+    return ", ".join(named) or "no more"
 
 
 def _run(loaded, token_ids, asked):

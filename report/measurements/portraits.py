@@ -245,10 +245,11 @@ class Portraits:
 
 @dataclass
 class PortraitTally(Tally):
-    """A tally with portraits of the heads over the same texts, and the words of their tokens."""
+    """A tally with portraits of the heads over the same texts, and the words of their tokens: each
+    with "text", and "bytes" where that is not whole characters."""
 
     portraits: Portraits | None = None
-    words: dict[int, str] = field(default_factory=dict)
+    words: dict[int, dict[str, str]] = field(default_factory=dict)
 
     def merge(self, other: Tally) -> "PortraitTally":
         """The tally of both (a new object)."""
@@ -257,7 +258,7 @@ class PortraitTally(Tally):
         return PortraitTally(**vars(both), portraits=portraits, words=words)
 
     def as_json(self) -> dict[str, Any]:
-        """The portrait-batch/1 dataset, but for its seal."""
+        """The portrait-batch/2 dataset, but for its seal."""
         words = {str(token): word for token, word in self.words.items()}
         more = {"portraits": self.portraits.as_json(), "words": words}
         return super().as_json() | {"schema": SCHEMA} | more
@@ -270,7 +271,7 @@ class PortraitTally(Tally):
         return cls(**vars(Tally.of_json(data)), portraits=portraits, words=words)
 
 
-SCHEMA = "portrait-batch/1"
+SCHEMA = "portrait-batch/2"
 
 
 def _units(values):

@@ -42,7 +42,8 @@ def study(folder, without=(), examples=True):
             sources = {source: means(name, source) for source in ("corpus", "control")}
             table = head_statistics.encode(measure, sources)
             files.write(head_statistics.FILE.format(name), table)
-    files.write(form.FILE, form.encode(portraits(), WORDS, examples))
+    words = {token: {"text": text} for token, text in WORDS.items()}
+    files.write(form.FILE, form.encode(portraits(), words, examples, {}))
     about = {
         "corpus": {"texts": TEXTS, "tokens": 480, "left_out": 0, "license": "CC0 1.0"},
         "atlas": {

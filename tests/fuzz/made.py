@@ -69,8 +69,9 @@ def every_dataset(where, prediction):
         {0: effects | {"logit": np.float64(1 / 3), "first": np.float64(1)}}, tokens=14
     )
     found["effect-rows/1"] = store.check(rows.as_json(), "made")
-    portraits = PortraitTally(**vars(tally), portraits=hand_atlas.portraits(), words={1: " lamp"})
-    found["portrait-batch/1"] = store.check(store.sealed(portraits.as_json()), "made")
+    words = {1: {"text": " lamp"}, 2: {"text": "\ufffd", "bytes": "e4 bd"}}
+    portraits = PortraitTally(**vars(tally), portraits=hand_atlas.portraits(), words=words)
+    found["portrait-batch/2"] = store.check(store.sealed(portraits.as_json()), "made")
     return found
 
 

@@ -92,7 +92,7 @@ def crossing(prompt: int, found: Crossing) -> dict:
     return {
         "prompt": prompt,
         "token": found.token,
-        "text": token_label(found.text),
+        "text": token_label(found.text, found.raw_bytes),
         "before": found.before,
         "after": found.after,
     }

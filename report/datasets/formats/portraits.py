@@ -9,6 +9,7 @@ import numpy as np
 
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
+from report.datasets.formats.passage import token_label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,10 +30,17 @@ STRONGER_THAN = (90, 70, 50, 30, 10)
 """Per cent of the texts of the sample that a shown text is stronger than, about, the best apart."""
 
 
-def encode(portraits: Portraits, words: Mapping[int, str], examples: bool) -> dict:
+def encode(
+    portraits: Portraits,
+    words: Mapping[int, Mapping[str, str]],
+    examples: bool,
+    parts: Mapping[int, Mapping[int, str]],
+) -> dict:
     """The table/1 dataset.
 
-    words: token id -> its text; examples: whether tokens and texts are in it
+    words: token id -> its "text", and its "bytes" where that is not whole characters
+    examples: whether tokens and texts are in it
+    parts: number of a text -> place of a token -> which part of which character it is
     """
     layers, heads = portraits.layers, portraits.heads
     bins = len(portraits.starts) + 1
@@ -61,13 +69,18 @@ def encode(portraits: Portraits, words: Mapping[int, str], examples: bool) -> di
         }
     }
     if examples:
-        tables |= _tokens(portraits) | _texts(portraits)
+        tables |= _tokens(portraits) | _texts(portraits, parts)
         listed = sorted({*tables["tokens"]["token"].values, *tables["ids"]["token"].values})
         tables["words"] = {
             "token": Column("token", "id", listed),
-            "text": Column("its text", "text", [words[token] for token in listed]),
+            "text": Column("what stands for it", "text", [label(words[each]) for each in listed]),
         }
     return columnar.encode(tables)
+
+
+def label(word: Mapping[str, str]) -> str:
+    """The text of a token, or "⟨e2 80⟩" where it is not whole characters; word: as of `encode`."""
+    return token_label("", word["bytes"]) if "bytes" in word else word["text"]
 
 
 def _of_heads(layer, head):
@@ -132,7 +145,7 @@ def _tokens(portraits):
     }
 
 
-def _texts(portraits):
+def _texts(portraits, parts):
     """The texts that each head is shown with, and how strong it is in all those of the sample."""
     sample = sorted(portraits.sample)
     chosen, scores = [], []
@@ -148,6 +161,12 @@ def _texts(portraits):
     layer, head = np.divmod(shown[:, 0], portraits.heads)
     score = "mean over tokens of the largest probability on another token than the first"
     used = [portraits.texts[number][first:last] for number, (first, last) in spans.items()]
+    parted = [
+        (number, place, part)
+        for number, (first, last) in spans.items()
+        for place, part in parts.get(number, {}).items()
+        if first <= place < last
+    ]
     return {
         "examples": _of_heads(layer, head)
         | {
@@ -187,6 +206,11 @@ def _texts(portraits):
             "tokens": Column("its tokens in ids", "tokens", [*map(len, used)]),
         },
         "ids": {"token": Column("tokens of texts", "id", [*chain.from_iterable(used)])},
+        "parts": {
+            "text": Column("number of a text", "index from 0", [each[0] for each in parted]),
+            "place": Column("a token of it", "index from 0", [each[1] for each in parted]),
+            "part": Column("which part of a character it is", "text", [e[2] for e in parted]),
+        },
     }
 
 

@@ -119,8 +119,8 @@ class AtlasData(MeasuredHeads):
         return dict(zip(words["token"].tolist(), words["text"].tolist(), strict=True))
 
     def word(self, token: int) -> str:
-        """The text of a token; ▯ stands for what is only a part of a character."""
-        return isolated(self._spelt[token].replace("\ufffd", "▯"))
+        """The text of a token; its bytes, "⟨e2 80⟩", where it is not whole characters."""
+        return isolated(self._spelt[token])
 
     def scores(self, layer: int, head: int) -> dict[int, float]:
         """Number of each text of the sample -> how strong a head is in it, 0 to 1."""
@@ -156,6 +156,13 @@ class AtlasData(MeasuredHeads):
             )
         }
 
+    @functools.cached_property
+    def _parts(self):
+        """(number of a text, place of a token) -> which part of which character it is."""
+        columns = self.portraits["parts"]
+        places = zip(columns["text"].tolist(), columns["place"].tolist(), strict=True)
+        return dict(zip(places, map(isolated, columns["part"].tolist()), strict=True))
+
     def _example(self, of, n):
         layer, head, text, start, tokens = (
             int(of[name][n]) for name in ("layer", "head", "text", "start", "tokens")
@@ -168,7 +175,10 @@ class AtlasData(MeasuredHeads):
             int(of["above"][n]),
             float(of["score"][n]),
             start,
-            [self.word(token) for token in ids[start - first :][:tokens]],
+            [
+                self._parts.get((text, place)) or self.word(token)
+                for place, token in enumerate(ids[start - first :][:tokens], start)
+            ],
             looks["strength"][at : at + tokens] / 100,
             looks["target"][at : at + tokens],
         )

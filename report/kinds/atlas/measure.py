@@ -14,6 +14,7 @@ import numpy as np
 from report import measures
 from report.datasets.formats import head_statistics
 from report.datasets.formats import portraits as form
+from report.datasets.formats.passage import part_name
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs import corpora
@@ -107,8 +108,8 @@ class Measured:
     shuffled: HeadStatistics
     beside: Beside
     portraits: Portraits
-    words: dict[int, str]
-    """Token id -> its text."""
+    words: dict[int, dict[str, str]]
+    """Token id -> its "text", and its "bytes" where that is not whole characters."""
     measures: Sequence[OwnMeasure] = ()
     examples: bool = True
 
@@ -216,11 +217,25 @@ def _of_shuffled(loaded, ids, taken, failed, step):
 
 
 def _words(loaded, portraits):
-    """Token id -> its text, of all tokens that portraits may name."""
+    """What `Measured` has of all tokens that portraits may name."""
     from report.models.text.vocabulary import words
 
     ids = {*portraits.tokens, *chain.from_iterable(portraits.texts.values())}
-    return {token: each["text"] for token, each in words(loaded, ids).items()}
+    return words(loaded, ids)
+
+
+def _parts(portraits, words):
+    """Number of a text -> place of a token that is a part of a character -> which part of which."""
+    from report.models.text.tokens import with_parts
+
+    return {
+        number: {
+            place: part_name(token["part"])
+            for place, token in enumerate(with_parts([{"special": False, **words[n]} for n in ids]))
+            if "part" in token
+        }
+        for number, ids in portraits.texts.items()
+    }
 
 
 def _for_effects(loaded, inputs):
@@ -376,5 +391,6 @@ def write(files: Folder, measured: Measured, progress: Step) -> None:
         name = head_statistics.FILE.format(measure.name)
         files.write(name, head_statistics.encode(measure, sources))
         progress(place + 1, len(tables) + 1)
-    files.write(form.FILE, form.encode(measured.portraits, measured.words, measured.examples))
+    of, words = measured.portraits, measured.words
+    files.write(form.FILE, form.encode(of, words, measured.examples, _parts(of, words)))
     progress(len(tables) + 1, len(tables) + 1)

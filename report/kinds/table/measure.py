@@ -168,7 +168,8 @@ def _say_over_edges(model, texts, announce):
     """Say which tokens lie over the edge of a cell or a name, so that they count for neither."""
     for text in texts:
         if text.crossings:
-            shown = token_label(text.tokens[text.crossings[0]]["text"])
+            token = text.tokens[text.crossings[0]]
+            shown = token_label(token["text"], token.get("bytes"), token.get("part"))
             announce(
                 f"{model}: written as {text.label}, {count(len(text.crossings), 'token')} (such as "
                 f"“{shown}”) over the edge of a cell or a name, which counts for neither. Other "

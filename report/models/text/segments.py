@@ -38,6 +38,8 @@ class Crossing:
     before: str
     """Name of the segment in which it begins; `after` is the one that it reaches into."""
     after: str
+    raw_bytes: str | None = None
+    """Hexadecimal, of a token that is not whole characters."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,8 @@ def segmented(
         while end > ends[last]:
             last += 1
             if starts[last] < ends[last]:  # an empty segment is not reached into
-                text = tokenized.tokens[token]["text"]
-                crossings.append(Crossing(token, text, names[first], names[last]))
+                here, ends_of = tokenized.tokens[token], (names[first], names[last])
+                crossings.append(Crossing(token, here["text"], *ends_of, here.get("bytes")))
         segment.append(names[first])
         place.append((int(start - starts[first]), int(end - starts[first])))
     return SegmentedText(

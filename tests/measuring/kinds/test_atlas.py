@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from report.datasets.formats.passage import part_name
 from report.datasets.formats.portraits import MANY, NAMED
 from report.datasets.read.study import open_study
 from report.effects.asked import MEAN, Asked
@@ -27,7 +28,7 @@ from report.models.load.load import load_model
 from report.models.measure import repetition as repetition_module
 from report.models.measure.passage import measure_corpus
 from report.models.measure.repetition import repetition
-from report.models.text.tokens import encode
+from report.models.text.tokens import encode, tokenize
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.models.recording import DenseRecorder, plain, probabilities
@@ -50,7 +51,7 @@ TEXTS = (
     "Ann saw the lamp; Bo saw the lamp, too.",
     "The window stood by the old lamp.",
     "One, two, three, one, two, three, one.",
-    "Who lit it?",
+    "Who lit it, 你?",
 )
 
 
@@ -322,6 +323,7 @@ def test_portraits_are_what_a_plain_loop_gives(measured, falcon_folder):
         for one in examples:
             text, each = ids[one.text], maps[one.text][layer, head]
             assert [text[0], len(text)] == [text[one.start], len(one.words)]
+            assert one.words == [*map(stands_for, tokenize(loaded, TEXTS[one.text]).tokens)]
             weaker = [sum(s < scores[one.text] + off for s in scores) for off in (-1e-5, 1e-5)]
             assert round(100 * weaker[0] / len(ids)) <= one.above <= 100 * weaker[1] / len(ids) + 1
             for query in range(1, len(text)):
@@ -329,6 +331,11 @@ def test_portraits_are_what_a_plain_loop_gives(measured, falcon_folder):
                 assert each[query, one.target[query]] == pytest.approx(best, abs=1e-5)
                 assert one.target[query] > 0
                 assert one.strength[query] == pytest.approx(best, abs=0.0051)
+
+
+def stands_for(token):
+    """What stands for a token in an example: a part of a character names it."""
+    return part_name(token["part"]) if "part" in token else token["text"]
 
 
 def attention_maps(loaded, ids):
