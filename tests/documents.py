@@ -43,7 +43,7 @@ NOT_RUN = {
     "a package registry": r"\b(pip|pipx|uv|uvx) ",
     "a cluster": r"--ray |helm |#SBATCH",
     "minutes": r"--answers|--generated|\bmodels\b",
-    "a change of the front matter": r"--composition|--successor",
+    "a change of the front matter": r"--composition|--copying|--successor",
     "a file of another program": r"compare scatter_data.json",
 }
 """What a block may need to be run -> how it shows. A comment before the block says so."""

@@ -47,6 +47,7 @@ MODELS |= {"models/load/sentences", "models/load/tokenizing"}
 DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read")}
 DATASETS |= {"datasets/"}
 APART = {"kinds/*/answers", "kinds/*/generated", "kinds/*/composition", "kinds/*/successor"}
+APART |= {"kinds/*/copying"}
 SEEN = {"measures/", "datasets/formats/", "datasets/read/"}
 SEEN |= {"kinds/*/data", "kinds/*/pieces", "kinds/*/beside"} | APART
 BELOW = {"datasets/damaged", "datasets/", "datasets/formats/"}

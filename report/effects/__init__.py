@@ -18,6 +18,7 @@
     origins.py    which earlier parts a head's scores are made of (QK)
     composition.py  which heads read what other heads write, by the weights alone
     successor.py  which heads turn a word of an ordered list into the next one, by the weights alone
+    copying.py    what heads write for words that they read, by the weights alone
     reads.py      what an attention makes of chosen states
     parts.py      all that was written before a layer, part by part
     sentence.py   all of this for one text, by the token that a head looks at too, and the logit

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from report.effects.anatomy import anatomy
+from report.effects.anatomy import Anatomy, anatomy
 from report.effects.frozen import centre
 from report.effects.reads import (
     CaughtError,
@@ -67,20 +67,14 @@ def succession(
     raises: ReportError as `checked` and `anatomy` do; for a model of one layer, one whose attention
         shows scores alone, or whose positions cannot be told from its embeddings
     """
-    checked(loaded)
-    parts = anatomy(loaded)
-    if len(parts.layers) < 2:
-        raise ReportError(
-            f"model '{loaded.identity['name']}' has one layer, so no head reads what its "
-            "feed-forward layer makes of a word; take one of more layers"
-        )
+    parts = require_readers(loaded)
     states = [effective_embeddings(loaded, each.token_ids) for each in lists]
     steps = sum(len(each.steps) for each in lists)
     found = np.full((2, steps, len(parts.layers), parts.heads), np.nan)
     done(1)
     for layer in range(1, len(parts.layers)):
         both = [
-            _of_list(_logits(loaded, parts, layer, state, each.token_ids), each)
+            _of_list(_logits(loaded, layer, state, each.token_ids), each)
             for state, each in zip(states, lists, strict=True)
         ]
         found[:, :, layer] = np.concatenate(both, axis=1)
@@ -101,11 +95,38 @@ def _of_list(logits, words):
     return np.stack([chosen == after, another / (len(words.token_ids) - 1)]).swapaxes(1, 2)
 
 
-def _logits(loaded, parts, layer, states, token_ids):
+def require_readers(loaded: "LoadedModel") -> Anatomy:
+    """The parts of a model in which heads read what a feed-forward layer makes of a word.
+
+    raises: ReportError as `succession` does for a model
+    """
+    checked(loaded)
+    parts = anatomy(loaded)
+    if len(parts.layers) < 2:
+        raise ReportError(
+            f"model '{loaded.identity['name']}' has one layer, so no head reads what its "
+            "feed-forward layer makes of a word; take one of more layers"
+        )
+    return parts
+
+
+def _logits(loaded, layer, states, token_ids):
     """What each head adds to the logits of words when it reads them, but for numbers above zero.
 
     states: float [words, hidden_size]; returns: float64 [heads, words that are read, words]
     """
+    output = anatomy(loaded).output.weight.detach()[list(token_ids)].double()
+    return (directions(loaded, layer, states) @ output.T).cpu()
+
+
+def directions(loaded: "LoadedModel", layer: int, states: torch.Tensor) -> torch.Tensor:
+    """What the heads of a layer hand to the unembedding when they read states, but for numbers
+    above zero: float64 [heads, states, hidden_size].
+
+    states: float [states, hidden_size], what enters the layer
+    raises: ReportError as `projections` does
+    """
+    parts = anatomy(loaded)
     of_layer, part = parts.layers[layer], parts.layers[layer].part
     shift = what_enters(loaded, layer, torch.zeros_like(states[:1]))
     values = [
@@ -119,9 +140,8 @@ def _logits(loaded, parts, layer, states, token_ids):
     if of_layer.norm_after is not None:
         shape = of_layer.norm_after
         update = shape.gain * centre(update, shape.centred)
-    last, output = parts.norm_shape, parts.output.weight.detach()[list(token_ids)].double()
-    factor = parts.scale * parts.norm_factor
-    return (factor * (last.gain * centre(update, last.centred)) @ output.T).cpu()
+    last, factor = parts.norm_shape, parts.scale * parts.norm_factor
+    return factor * (last.gain * centre(update, last.centred))
 
 
 def effective_embeddings(loaded: "LoadedModel", token_ids: Sequence[int]) -> torch.Tensor:

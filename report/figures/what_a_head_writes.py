@@ -86,7 +86,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     share = shares.mark_text(fontSize=theme.TICK, fontWeight=600, aria=False)
     return theme.frame(
         layered(
-            *_cells(words, x, y),
+            *cells(words, x, y, TOOLTIP),
             share.encode(x=x, y=y, text=altair.Text("share:Q", format=".0%")),
             marked.encode(x=x, y=y),
         ),
@@ -104,21 +104,30 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     )
 
 
-def _cells(words, x, y):
-    tooltip = [
-        altair.Tooltip("said:N", title="word"),
-        altair.Tooltip("value:Q", title="logit it would add", format="+.2f"),
-        altair.Tooltip("read:N", title="when it reads"),
-        altair.Tooltip("share:Q", title="share of attention", format=".1%"),
-        altair.Tooltip("by:N", title="head"),
-    ]
+TOOLTIP = [
+    altair.Tooltip("said:N", title="word"),
+    altair.Tooltip("value:Q", title="logit it would add", format="+.2f"),
+    altair.Tooltip("read:N", title="when it reads"),
+    altair.Tooltip("share:Q", title="share of attention", format=".1%"),
+    altair.Tooltip("by:N", title="head"),
+]
+
+
+def cells(
+    words: altair.Chart,
+    x: altair.X,
+    y: altair.Y,
+    tooltip: list[altair.Tooltip],
+    columns: int = WORDS + 1,
+) -> list[altair.Chart]:
+    """Layers of shaded words, by the fields "word" and "size", from 0 to 1; columns: across."""
     colour = altair.Color("size:Q", legend=None).scale(
         domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
     )
     light, dark = heads_at_step.turns("light"), heads_at_step.turns("dark")
     word = words.mark_text(
         fontSize=theme.TICK,
-        limit=altair.ExprRef(f"width / {WORDS + 1} - 4"),
+        limit=altair.ExprRef(f"width / {columns} - 4"),
         color=altair.ExprRef(
             f"datum.size >= (dark ? {dark} : {light}) === dark ? 'black' : 'white'"
         ),

@@ -106,6 +106,14 @@ class Apart:
             "a minute a model.",
         ),
     ] = False
+    copying: Annotated[
+        bool,
+        typer.Option(
+            "--copying",
+            help="Instead, measure what heads of atlases write for words that they read; it takes "
+            "about a minute a model.",
+        ),
+    ] = False
     successor: Annotated[
         bool,
         typer.Option(

@@ -1,11 +1,13 @@
 """A small atlas of heads, made of numbers and not by a model, in the files that a real one has."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
-from report.datasets.formats import composition, head_statistics
+from report.datasets.formats import composition, head_statistics, head_writes
 from report.datasets.formats import portraits as form
 from report.datasets.write.folder import Folder
-from report.kinds.atlas.beside import NUMBERS, SUCCESSOR
+from report.kinds.atlas.beside import COPYING, NUMBERS, SUCCESSOR, SUPPRESSION
 from report.kinds.atlas.data import opened
 from report.kinds.atlas.measure import Means
 from report.measurements.portraits import STARTS, Portraits, TextPortrait
@@ -73,7 +75,8 @@ SIZE, CHANCE = 16, 0.25
 
 
 def composed(folder):
-    """The same with composition scores, at chance but for `COMPOSED`, and successor scores."""
+    """The same with composition scores, at chance but for `COMPOSED`, and what else is measured of
+    weights."""
     data, path = study(folder), folder / "ba9876543210"
     place = np.arange(LAYERS * HEADS).reshape(LAYERS, HEADS)
     scores = {name: np.full((LAYERS, HEADS) * 2, np.nan) for name in "qkv"}
@@ -86,20 +89,51 @@ def composed(folder):
     files.write(composition.FILE, composition.encode(scores, SIZE))
     pairs = HEADS**2 * LAYERS * (LAYERS - 1) // 2
     _close(files, path, "composition", {"composition": {"pairs": pairs, "hidden_size": SIZE}})
-    return data.with_apart([path, successors(folder)])
+    return data.with_apart([path, successors(folder), copies(folder)])
+
+
+COPIED = [3, 1, 6, 7, 2, 4]
+"""Tokens that heads read; `INDUCTION` raises each of them most."""
+
+OWN_BYTES = {"text": "\ufffd", "bytes": "e4 bd"}
+"""A token that is only a part of a character, and that the other heads raise most."""
+
+
+def copies(folder, words=True):
+    """The folder of what heads write: `INDUCTION` copies, `PREVIOUS` suppresses, others neither."""
+    path = folder / "c0b1e5543210"
+    files = Folder(path)
+    for measure, head in ((COPYING, INDUCTION), (SUPPRESSION, PREVIOUS)):
+        table = head_statistics.encode(measure, _of_weights(head))
+        files.write(head_statistics.FILE.format(measure.name), table)
+    known = {token: {"text": text} for token, text in WORDS.items()} | {9: OWN_BYTES}
+    shape = LAYERS, HEADS, len(COPIED), 5
+    gained, lost = np.full(shape, 9), np.full(shape, 5)
+    gained[*INDUCTION, :, 0] = lost[*PREVIOUS, :, 0] = COPIED
+    by = np.broadcast_to(np.arange(6, 1, -1.0), shape) - np.arange(len(COPIED))[:, None] / 10
+    found = SimpleNamespace(gained=gained, gained_by=by, lost=lost, lost_by=-by)
+    if words:
+        files.write(head_writes.FILE, head_writes.encode(found, COPIED, known))
+    _close(files, path, "copying", {"copying": {"words": len(COPIED), "tokens": 5}})
+    return path
+
+
+def _of_weights(most):
+    """`Means` of a score by the weights, of which one head has most, and the first layer none."""
+    values, error = np.full((2, LAYERS, HEADS), 0.0625), np.full((LAYERS, HEADS), 0.05)
+    values[0][most] = 0.75
+    values[:, 0] = np.nan
+    return {
+        source: Means(each, error, 16)
+        for source, each in zip(("corpus", "control"), values, strict=True)
+    }
 
 
 def successors(folder):
     """The folder of successor scores: `SUCCEEDING` has most, the first layer none."""
-    path, values = folder / "c0ffee543210", np.full((2, LAYERS, HEADS), 0.0625)
-    values[0][SUCCEEDING] = 0.75
-    values[:, 0] = np.nan
+    path = folder / "c0ffee543210"
     files = Folder(path)
-    error = np.full((LAYERS, HEADS), 0.05)
-    numbers = {
-        source: Means(each, error, 16)
-        for source, each in zip(("corpus", "control"), values, strict=True)
-    }
+    numbers = _of_weights(SUCCEEDING)
     files.write("heads/successor.json", head_statistics.encode(SUCCESSOR, numbers))
     _close(files, path, "successor", {"successor": {"steps": 16, "lists": {"days": 7}}})
     return path

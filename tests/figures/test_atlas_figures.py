@@ -12,7 +12,14 @@ import pytest
 
 from report import files
 from report.datasets.read.study import open_study
-from report.figures import composition, head_examples, head_tokens, heads_by_two, heads_map
+from report.figures import (
+    composition,
+    head_examples,
+    head_tokens,
+    head_writes,
+    heads_by_two,
+    heads_map,
+)
 from report.figures.build.find import figure_named
 from report.figures.build.per_model import per_model
 from report.figures.parts import all_measures
@@ -55,6 +62,9 @@ FOUND = {
     "lost > 0.2": [PREVIOUS],
     "to_previous_token > 0.5": [PREVIOUS],
     "successor > 50 %": ["L2H3"],
+    "copying > 50 %": [INDUCTION],
+    "which heads copy? > 50 %": [INDUCTION],
+    "suppression > 50 %": [PREVIOUS],
     "delimiters > 25 %": ["L0H0"],
     "like L9H9": [],
 }
@@ -493,9 +503,42 @@ def test_without_scores_composition_says_how_to_have_them(tmp_path):
     assert "--composition" in composition.left_out(hand_atlas.study(tmp_path))
 
 
+def test_rows_of_writes_are_the_tokens_of_the_dataset(atlas):
+    figure, head = figure_named("head_writes"), hand_atlas.INDUCTION
+    at = dict(zip(("layer", "head"), head, strict=True))
+    assert [each.value for each in figure.controls(atlas)] == [*head]
+    for panel, side in enumerate(("gained", "lost")):
+        rows = figure.rows(atlas, panel=panel, **at)["rows"]
+        here = atlas.copying.readings(*head)
+        assert [each.word for each in here] == hand_atlas.COPIED
+        assert [row["by"] for row in rows] == pytest.approx(
+            [by for each in here for by in getattr(each, f"{side}_by")]
+        )
+        assert len({row["read"] for row in rows}) == len(here)
+        assert {row["column"] for row in rows} == {1, 2, 3, 4, 5}
+    gained = figure.rows(atlas, panel=0, **at)["rows"]
+    assert [row["word"] for row in gained[:2]] == ["the", "⟨e4 bd⟩"]  # its bytes: no character
+    said = figure.seen(atlas, **at)
+    assert said.startswith(f"Reading “the”, {INDUCTION} raises “the” and “⟨e4 bd⟩” most. It copies")
+    assert "copies 75.0\xa0% of 6 words" in said
+    assert figure.seen(atlas, layer=0, head=1).endswith("it has no score.")
+
+
+def test_without_words_writes_are_scores_alone(tmp_path):
+    bare = hand_atlas.study(tmp_path)
+    assert "--copying" in head_writes.left_out(bare)
+    data = bare.with_apart([hand_atlas.copies(tmp_path, words=False)])
+    assert "examples: none" in head_writes.left_out(data)
+    assert HeadFindings(data).strongest("suppression").label == PREVIOUS
+
+
 @pytest.mark.browser
 def test_titles_of_panels_name_the_head_that_is_shown(desk, atlas_address):
-    number = NUMBERS["head_tokens"]
+    for number in (NUMBERS["head_tokens"], NUMBERS["head_writes"]):
+        require_titles(desk, atlas_address, number)
+
+
+def require_titles(desk, atlas_address, number):
     desk.goto(atlas_address)
     go_live(desk, number)
     for layer, head in ((1, 2), (0, 3)):

@@ -13,9 +13,14 @@ from report.datasets.formats.composition import STEPS
 from report.datasets.formats.generated import STEP
 from report.datasets.read.study import open_study
 from report.datasets.whole import require_measured
+from report.effects.copying import TOP, copying
+from report.effects.successor import succession
+from report.inputs import corpora
 from report.inputs.generated import sentences
 from report.kinds.atlas.composition import Composition
+from report.kinds.atlas.copying import Copying
 from report.kinds.atlas.findings import Findings
+from report.kinds.atlas.measure_copying import MANY_KINDS, WORDS
 from report.kinds.atlas.successor import Successor
 from report.kinds.conditions import measure_answers as answers
 from report.kinds.conditions.answers import ModelAnswers
@@ -28,6 +33,7 @@ from report.measuring.run import read
 from report.models.find.names import alternatives, find, is_here
 from report.models.load.load import load_model
 from report.models.measure.repetition import repetition
+from report.models.text.frequent import frequent_words
 from report.models.text.ordered import ordered_lists
 from report.project import project
 from report.study.front_matter import APART
@@ -39,9 +45,10 @@ from tests.effects.test_successor import llama as effective
 WHERE = project(ROOT)
 PLACES = (0, 101, 299)
 """Questions that are asked again; the fillers are made for the first of all."""
-MOST = 5_400_000
-"""Bytes of all of them; two fifths are the texts that the heads of an atlas are shown with, and a
-third is what all heads of a model give from sentence to sentence, and to facts in a long text."""
+MOST = 5_600_000
+"""Bytes of all of them; a third is the texts that the heads of an atlas are shown with, and the
+words that each writes for what it reads; a third is what all heads of a model give from sentence to
+sentence, and to facts in a long text."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,7 @@ ANSWERS = [Frozen(*each) for each in ALL if each[1] == "answers"]
 GENERATED = [Frozen(*each) for each in ALL if each[1] == "generated"]
 COMPOSITIONS = [Frozen(*each) for each in ALL if each[1] == "composition"]
 SUCCESSORS = [Frozen(*each) for each in ALL if each[1] == "successor"]
+COPIES = [Frozen(*each) for each in ALL if each[1] == "copying"]
 
 
 def each(frozen):
@@ -99,7 +107,7 @@ def test_no_article_is_older_than_what_it_shows(frozen):
     assert max(store.read_manifest(folder)["date"] for folder in frozen.folders) <= day
 
 
-@each([*MEASURED, *ANSWERS, *GENERATED, *COMPOSITIONS, *SUCCESSORS])
+@each([*MEASURED, *ANSWERS, *GENERATED, *COMPOSITIONS, *SUCCESSORS, *COPIES])
 def test_every_folder_is_what_was_measured_and_one_of_the_article_s_models(frozen):
     for folder in frozen.folders:
         require_measured(folder)
@@ -108,7 +116,7 @@ def test_every_folder_is_what_was_measured_and_one_of_the_article_s_models(froze
     assert len(frozen.folders) <= models
 
 
-@each([*ANSWERS, *GENERATED, *COMPOSITIONS, *SUCCESSORS])
+@each([*ANSWERS, *GENERATED, *COMPOSITIONS, *SUCCESSORS, *COPIES])
 def test_what_is_measured_apart_is_of_models_of_the_article(frozen):
     study = frozen.study
     found = [plan for plan in known_plans(study, WHERE, read(study)) if plan.state == "frozen"]
@@ -184,7 +192,8 @@ def test_frozen_scores_are_those_of_whole_matrices_of_the_weights(frozen):
 
 @each(SUCCESSORS)
 def test_frozen_successors_are_those_of_products_of_the_weights(frozen):
-    """Of the heads with the highest scores, and one more; the weights by their names in Llama."""
+    """Of the heads with the highest scores, and one more; the weights by their names in Llama. Of
+    other models all are repeated."""
     for folder in frozen.folders:
         data = Successor(folder)
         name = data.manifest["model"]["name"]
@@ -192,8 +201,13 @@ def test_frozen_successors_are_those_of_products_of_the_weights(frozen):
             # where a person left it out, its numbers cannot be repeated
             pytest.skip(f"{name}, whose heads are tried on lists, is not installed (REAL=no)")
         loaded = load_model(find(name))
-        lists, model = ordered_lists(loaded), loaded.model.model
+        lists = ordered_lists(loaded)
         assert data.about["lists"] == {each.name: len(each.token_ids) for each in lists}
+        if loaded.model.config.model_type != "llama":
+            again = succession(loaded, lists)
+            require_scores(data, "successor", np.stack([again.right, again.by_chance]))
+            continue
+        model = loaded.model.model
         scores = data.of_heads("successor", "successor", "corpus")
         controls = data.of_heads("successor", "successor", "control")
         for place in np.argsort(-np.nan_to_num(scores), axis=None)[[0, 1, 2, 100]]:
@@ -211,6 +225,62 @@ def test_frozen_successors_are_those_of_products_of_the_weights(frozen):
             steps = data.about["steps"]
             assert scores[layer, head] == pytest.approx(right / steps, abs=6e-5)
             assert controls[layer, head] == pytest.approx(others / steps, abs=6e-5)
+
+
+@each(COPIES)
+def test_frozen_copies_are_those_of_products_of_the_weights(frozen):
+    """Of the heads that copy or suppress most, and one more; the weights by their names in Llama.
+    Of other models all are repeated."""
+    for folder in frozen.folders:
+        data = Copying(folder)
+        name = data.manifest["model"]["name"]
+        if not is_here(name):
+            # where a person left it out, its numbers cannot be repeated
+            pytest.skip(f"{name}, whose heads are tried on words, is not installed (REAL=no)")
+        loaded = load_model(find(name))
+        texts = [text for _, text in corpora.specified(MANY_KINDS)]
+        ids = frequent_words(loaded, texts, WORDS)
+        assert data.about == {"words": len(ids), "tokens": TOP}
+        if loaded.model.config.model_type != "llama":
+            again = copying(loaded, ids)
+            require_scores(data, "copying", again.copies)
+            require_scores(data, "suppression", again.suppresses)
+            continue
+        model = loaded.model.model
+        with torch.no_grad():
+            states = (model.embed_tokens.weight[ids] + effective(loaded.model, ids)).double()
+            towards = model.embed_tokens.weight.double() * model.norm.weight.double()
+        for measure, largest in (("copying", True), ("suppression", False)):
+            scores, controls = (
+                data.of_heads(measure, measure, source) for source in ("corpus", "control")
+            )
+            for place in np.argsort(-np.nan_to_num(scores), axis=None)[[0, 1, 100]]:
+                layer, head = divmod(int(place), data.heads)
+                *_, value, output = llama_head(model.layers[layer], head)
+                logits = states @ value @ output @ towards.T
+                top = logits.topk(TOP, -1, largest=largest).indices.tolist()
+                own = sum(token in here for token, here in zip(ids, top, strict=True))
+                others = sum(token in here for token in ids for here in top) - own
+                pairs = len(ids) * (len(ids) - 1)
+                # one word whose own token is as high as another may be counted otherwise
+                assert scores[layer, head] == pytest.approx(own / len(ids), abs=1.1 / len(ids))
+                assert controls[layer, head] == pytest.approx(others / pairs, abs=9 / pairs)
+                for each in data.readings(layer, head):
+                    here = logits[ids.index(each.word)]
+                    unit = (here - here.mean()) / here.std(correction=0)
+                    np.testing.assert_allclose(each.gained_by, unit[each.gained], atol=0.051)
+                    np.testing.assert_allclose(each.lost_by, unit[each.lost], atol=0.051)
+                    best = unit.topk(TOP).values
+                    np.testing.assert_allclose(each.gained_by, best, atol=0.051)
+
+
+def require_scores(data, measure, repeated):
+    """That scores and controls are those repeated, float64 [2, steps or words, layers, heads]."""
+    for source, values in zip(("corpus", "control"), repeated.mean(1), strict=True):
+        once = 1.1 / repeated.shape[1]  # of a word, rounding may decide otherwise
+        found = data.of_heads(measure, measure, source)
+        np.testing.assert_allclose(found, values, atol=once + 6e-5)
+        assert (np.isnan(values) | (abs(found - values) < 6e-5)).mean() > 0.9
 
 
 def test_heads_of_the_model_that_ships_are_what_they_were():

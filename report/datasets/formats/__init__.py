@@ -18,6 +18,7 @@ answers.py          answers to questions under conditions
 composition.py      how much every head reads of every head below
 sweep.py            the habits of all heads of a model
 portraits.py        what each head looks at in many texts
+head_writes.py      what each head writes for words that it reads
 regions.py          attention between the regions of a text, and what ablations do; needle.py the
                     same of facts in a long text
 attention_pair.py   the attention of one head in two models over a text

@@ -56,7 +56,27 @@ SUCCESSOR = Number(
     axis="share of words of ordered lists, next one raised most",
     number=".1%",
 )
-"""By the weights alone; measured apart."""
+COPYING = Number(
+    "copying",
+    "Share of frequent words that the head's weights copy: what they make of the word raises the "
+    "logits of at most four tokens of the whole vocabulary more than that of the word itself.",
+    None,
+    title="Copying",
+    axis="share of words that are copied",
+    number=".1%",
+)
+SUPPRESSION = Number(
+    "suppression",
+    "Share of frequent words that the head's weights suppress: what they make of the word lowers "
+    "the logits of at most four tokens of the whole vocabulary more than that of the word itself.",
+    None,
+    title="Copy suppression",
+    axis="share of words that are suppressed",
+    number=".1%",
+)
+
+OF_WEIGHTS = {each.name: each for each in (SUCCESSOR, COPYING, SUPPRESSION)}
+"""Name -> number, by the weights alone; measured apart."""
 
 NUMBERS = {each.name: each for each in (INDUCTION, DIRECT, LOST)}
 """Name -> number."""
@@ -66,6 +86,8 @@ CONTROLS = {
     DIRECT.name: "the mean of the other heads of its layer",
     LOST.name: "the mean of the other heads of its layer",
     SUCCESSOR.name: "the mean over all other orders of the same words",
+    COPYING.name: "the same of every other word’s token",
+    SUPPRESSION.name: "the same of every other word’s token",
 }
 """Name -> what the control is; of a measure of attention it is `SHUFFLED`."""
 
@@ -73,7 +95,7 @@ SHUFFLED = "the same tokens, shuffled"
 
 ALSO = {
     "to_previous_token": "previous last preceding one back",
-    "induction": "repeat copy",
+    "induction": "repeat",
     "prefix_matching": "induction natural",
     "to_first_token": "beginning start sink bos",
     "to_itself": "self own current",
@@ -86,5 +108,7 @@ ALSO = {
     "lost": "matter important ablation loss cause",
     "direct": "logit writes",
     "successor": "ordered increment days months",
+    "copying": "copy copies ov",
+    "suppression": "anti negative ov",
 }
 """Measure -> other words for it; of several that a word may mean, the first here is taken."""

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,10 +16,14 @@ from report.datasets.read.heads import MeasuredHeads
 from report.datasets.read.model import ModelData
 from report.kinds.atlas import beside
 from report.kinds.atlas.composition import Composition
+from report.kinds.atlas.copying import Copying
 from report.kinds.atlas.successor import Successor, require_heads
 from report.kinds.passage.data import PassageModels
 from report.measures import Measure, shipped
 from report.text import isolated
+
+APART = {each.kind: each for each in (Composition, Copying, Successor)}
+"""Name -> the class of what is measured apart, and is an attribute of that name."""
 
 
 def opened(paths: Iterable[Path], labels: Sequence[str | None] = ()) -> "AtlasData | AtlasModels":
@@ -38,35 +43,34 @@ class AtlasData(MeasuredHeads):
     has_corpus = True
     composition: Composition | None = None
     """Which heads compose; None where it was not measured."""
+    copying: Copying | None = None
+    """What heads write for what they read; its scores are then among `measures`."""
     successor: Successor | None = None
     """Successor scores, which are then one of `measures`; None where they were not measured."""
 
     @property
     def apart(self) -> Sequence[ModelData]:
         """What was measured apart."""
-        return [each for each in (self.composition, self.successor) if each]
+        return [each for each in (self.composition, self.copying, self.successor) if each]
 
     def with_apart(self, paths: Iterable[Path]) -> "AtlasData":
         """The same with what was measured apart of this model; paths: folders of any model."""
         data = AtlasData(self.path)
         for manifest, path in ((ModelData(path).manifest, path) for path in paths):
             if manifest["model"]["name"] == self.manifest["model"]["name"]:
-                if manifest["kind"] == Successor.kind:
-                    data.successor = Successor(path)
-                else:
-                    data.composition = Composition(path)
+                setattr(data, manifest["kind"], APART[manifest["kind"]](path))
         return data
 
     @functools.cached_property
     def measures(self) -> list[str]:
         """Names of the measures of heads that were taken, sorted; see `report.measures`."""
-        apart = self.successor.measures if self.successor else []
-        return sorted([*super().measures, *apart])
+        apart = [each.measures for each in self.apart if isinstance(each, MeasuredHeads)]
+        return sorted(chain(super().measures, *apart))
 
     def _read(self, name):
-        apart = self.successor
-        if apart and name in apart.manifest["files"]:
-            return store.read_measured(apart.path, name, apart.manifest)
+        for each in self.apart:
+            if name in each.manifest["files"]:
+                return store.read_measured(each.path, name, each.manifest)
         return super()._read(name)
 
     @property
@@ -80,7 +84,7 @@ class AtlasData(MeasuredHeads):
         return {name: self._words(name) for name in self.measures}
 
     def _words(self, name):
-        known = {beside.SUCCESSOR.name: beside.SUCCESSOR} | beside.NUMBERS | shipped()
+        known = beside.OF_WEIGHTS | beside.NUMBERS | shipped()
         if name in known:
             return known[name]
         shows = self._read(f"heads/{name}.json")["tables"]["heads"]["columns"][name]["description"]
@@ -119,8 +123,9 @@ class AtlasData(MeasuredHeads):
         return dict(zip(words["token"].tolist(), words["text"].tolist(), strict=True))
 
     def word(self, token: int) -> str:
-        """The text of a token; its bytes, "⟨e2 80⟩", where it is not whole characters."""
-        return isolated(self._spelt[token])
+        """The text of a token; its bytes, "⟨e2 80⟩", where it is not whole characters, or ▯ in
+        datasets that do not have them."""
+        return isolated(self._spelt[token].replace("\ufffd", "▯"))
 
     def scores(self, layer: int, head: int) -> dict[int, float]:
         """Number of each text of the sample -> how strong a head is in it, 0 to 1."""
@@ -159,7 +164,9 @@ class AtlasData(MeasuredHeads):
     @functools.cached_property
     def _parts(self):
         """(number of a text, place of a token) -> which part of which character it is."""
-        columns = self.portraits["parts"]
+        columns = self.portraits.get("parts")
+        if columns is None:  # of datasets that were frozen before there was such a table
+            return {}
         places = zip(columns["text"].tolist(), columns["place"].tolist(), strict=True)
         return dict(zip(places, map(isolated, columns["part"].tolist()), strict=True))
 

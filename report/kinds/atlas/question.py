@@ -25,6 +25,9 @@ class Keys(BaseModel):
     composition: bool = False
     """How much each head reads of what heads in lower layers write, by the weights. It is measured
     only by `freeze --composition`, and shown where it was."""
+    copying: bool = False
+    """What each head writes for words that it reads, and whether that is a copy, by the weights. It
+    is measured only by `freeze --copying`, and shown where it was."""
     successor: bool = False
     """How often each head turns a word of an ordered list into the next one, by the weights. It is
     measured only by `freeze --successor`, and shown where it was."""
@@ -48,6 +51,8 @@ QUESTION = Question(
     apart={
         "composition": "asks which heads compose; say `composition: true` in the front matter of "
         "an atlas",
+        "copying": "asks what heads write for what they read; say `copying: true` in the front "
+        "matter of an atlas",
         "successor": "asks which heads turn a word of a list into the next one; say "
         "`successor: true` in the front matter of an atlas",
     },

@@ -19,7 +19,7 @@ from report.kinds.atlas.data import AtlasData, AtlasModels
 TABLE = "heads"
 """What the table of a table/1 dataset is called."""
 
-ONE_HEAD = ("head_distances", "head_tokens", "head_examples", "composition")
+ONE_HEAD = ("head_distances", "head_tokens", "head_examples", "head_writes", "composition")
 """Figures of one head, in the order in which its page has them."""
 
 WITH_FIELD = "heads_by_two"

@@ -12,4 +12,5 @@ regions.py     which word, sentence, line, paragraph, turn or cell of a text
 needle.py      where a fact may stand in a long text
 turns.py       the turns of a chat in a chat template
 ordered.py     ordered lists whose words are tokens
+frequent.py    words that are tokens, the most frequent ones of some texts
 """
