@@ -44,6 +44,13 @@ CONTROLS = {
         "does not come of their order: the label does not hold",
     ),
 } | {
+    each.name: Control(
+        "other words",
+        "of the tokens of other words",
+        "does not come of the word that is read: the label does not hold",
+    )
+    for each in (beside.COPYING, beside.SUPPRESSION)
+} | {
     each.name: Control("rest of the layer", "for the other heads of its layer") for each in EFFECTS
 }
 """Measure -> its control; of a measure of attention it is `SHUFFLED`."""
