@@ -110,6 +110,7 @@ def _decode_column(table, name, content, rows):
     if not (kinds <= {str} or kinds <= {int, float, type(None)}):
         raise damaged(f"{where} has texts among its numbers")
     if "step" not in content:
-        return np.asarray(values)
+        cut = kinds == {str} and any(value.endswith("\0") for value in values)
+        return np.asarray(values, object if cut else None)  # arrays of texts drop zeros at the end
     with np.errstate(over="raise"):
         return from_steps(values, content["step"])
