@@ -32,27 +32,32 @@ class Control:
 SHUFFLED = Control(
     "shuffled tokens", "on shuffled tokens", "does not come of the order of the text"
 )
-CONTROLS = {
-    beside.INDUCTION.name: Control(
-        "nothing repeated",
-        "where nothing is repeated",
-        "does not come of the repetition: the label does not hold",
-    ),
-    beside.SUCCESSOR.name: Control(
-        "other orders",
-        "in other orders of the words",
-        "does not come of their order: the label does not hold",
-    ),
-} | {
-    each.name: Control(
-        "other words",
-        "of the tokens of other words",
-        "does not come of the word that is read: the label does not hold",
-    )
-    for each in (beside.COPYING, beside.SUPPRESSION)
-} | {
-    each.name: Control("rest of the layer", "for the other heads of its layer") for each in EFFECTS
-}
+CONTROLS = (
+    {
+        beside.INDUCTION.name: Control(
+            "nothing repeated",
+            "where nothing is repeated",
+            "does not come of the repetition: the label does not hold",
+        ),
+        beside.SUCCESSOR.name: Control(
+            "other orders",
+            "in other orders of the words",
+            "does not come of their order: the label does not hold",
+        ),
+    }
+    | {
+        each.name: Control(
+            "other words",
+            "of the tokens of other words",
+            "does not come of the word that is read: the label does not hold",
+        )
+        for each in (beside.COPYING, beside.SUPPRESSION)
+    }
+    | {
+        each.name: Control("rest of the layer", "for the other heads of its layer")
+        for each in EFFECTS
+    }
+)
 """Measure -> its control; of a measure of attention it is `SHUFFLED`."""
 
 
