@@ -9,13 +9,16 @@ two runs: 0 is nothing, 1 all of it.
     lost      of the clean run, with what is corrupted: (clean - patched) / (clean - corrupted)
 
 Patching a layer changes nothing before it, and no token sees a later one: a pass starts from the
-hidden states that were kept at that layer, at the first token that differs, with the keys and
-values that the tokens before it have in both runs. Heads and tokens are texts of one batch.
+hidden states that were kept at that layer, at the token that is patched, with the keys and values
+that the tokens before it have in the run. Heads and both directions are texts of one batch. Of the
+logits only the two that are asked about are computed.
 source: Wang et al. 2022, arXiv 2211.00593; Heimersheim and Nanda 2024, arXiv 2404.15255
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,10 +73,14 @@ class Pair:
     asked: Asked
     start: int
     prefix: Any
-    """The keys and values of the tokens before `start`, as the model's own cache; None: they are
-    computed again, as where a model has none, or goes on from it in another way."""
+    """The keys and values of both runs, clean and corrupted, as the model's own cache; None: they
+    are computed again, as where a model has none, or goes on from it in another way."""
+    columns: bool
+    """Whether the two logits that are asked about can be computed without all others."""
     most: float
     """The largest difference of what is asked that rounding explains, in logits."""
+    resumed: dict = field(default_factory=dict, repr=False)
+    """Of that cache what there is before a token."""
 
     @property
     def gap(self) -> float:
@@ -92,25 +99,37 @@ class Pair:
         returns: float64 [texts], in logits
         raises: ReportError if the run's own contexts do not give what they gave in it
         """
-        first = self.start if self.prefix is not None else 0
+        first = self.first(self.start)
         few = max(1, TOKENS // (self.tokens - first) - 1)
         found = [self._few(run, layer, some, first) for some in contexts.split(few)]
         return np.concatenate(found)
+
+    def first(self, place: int) -> int:
+        """The token from which on a text is computed that is patched at a token."""
+        return place if self.prefix is not None else 0
 
     def _few(self, run, layer, contexts, first):
         """As `of`; the run itself is a text of the batch, to compare with."""
         own = run.contexts[layer][first:]
         texts = own.expand(len(contexts) + 1, -1, -1).clone()
         texts[1:, self.start - first :] = contexts
-        values = _values(self, run, layer, texts, first)
-        off = abs(values[0] - run.value)
-        if off > self.most:
-            raise ReportError(
-                f"layer {layer}: a pass that begins there gives {values[0]:.6g} logits, the whole "
-                f"pass {run.value:.6g}, which rounding does not explain; heads of this model "
-                "cannot be patched"
-            )
+        (values,) = _values(self, [run], layer, texts[None], first)
+        self.require_same([run], layer, first, values[None, 0])
         return values[1:]
+
+    def require_same(self, runs: Sequence[Run], layer: int, first: int, values: np.ndarray) -> None:
+        """Stop where a run's own contexts do not give what they gave in it.
+
+        values: [runs], what is asked, of passes that begin at that layer and token
+        raises: ReportError
+        """
+        for run, value in zip(runs, values, strict=True):
+            if not abs(value - run.value) <= self.most:
+                raise ReportError(
+                    f"layer {layer}: a pass that begins there, at token {first}, gives "
+                    f"{value:.6g} logits, the whole pass {run.value:.6g}, which rounding does not "
+                    "explain; heads of this model cannot be patched"
+                )
 
     def shares(self, run: Run, values: np.ndarray) -> np.ndarray:
         """Of what is asked, in logits, the share of the way from a run to the other one."""
@@ -141,18 +160,38 @@ def pair(
     summed = summed_by([loaded.model], len(clean))
     size = max(abs(run.value) for run in runs) + 1
     most = tolerance(summed, size, runs[0].states[0].dtype)
-    found = Pair(loaded, *runs, asked, start, None, most)
-    known = _prefix(loaded.model, clean[:start])
-    if known is None:
-        return found
-    resuming = replace(found, prefix=known)
-    texts = runs[0].contexts[0][None, start:]
-    goes_on = abs(_values(resuming, runs[0], 0, texts, start)[0] - runs[0].value) <= most
-    return resuming if goes_on else found
+    found = Pair(loaded, *runs, asked, start, None, False, most)
+    # a few logits alone, and a text that goes on from kept keys and values, give what all give?
+    columns = replace(found, columns=True)
+    if isinstance(asked.against, int) and _is_same(columns, 0):
+        found = columns
+    resuming = replace(found, prefix=_cache(loaded.model, [clean, corrupted]), resumed={})
+    if resuming.prefix is not None and all(
+        _is_same(resuming, at) for at in {start, len(clean) - 1}
+    ):
+        return resuming
+    return found
 
 
-def first_difference(loaded: "LoadedModel", clean: Sequence[int], corrupted: Sequence[int]) -> int:
+def _is_same(pair, first):
+    """Whether both runs, computed from a token on, give what they gave."""
+    runs = [pair.clean, pair.corrupted]
+    own = torch.stack([run.contexts[0][first:] for run in runs])[:, None]
+    with suppress(IndexError, NotImplementedError, RuntimeError, ValueError):
+        values = _values(pair, runs, 0, own, first)[:, 0]
+        return bool(np.abs(values - [run.value for run in runs]).max() <= pair.most)
+    return False  # a model that wants all tokens, or all logits
+
+
+def first_difference(
+    loaded: "LoadedModel",
+    clean: Sequence[int],
+    corrupted: Sequence[int],
+    called: tuple[str, str] = ("clean prompt", "corrupted one"),
+) -> int:
     """The first token, from 0, in which two texts of equal length differ.
+
+    called: what messages call the two
 
     raises: ReportError naming the tokens where they part, if one has more of them, or none differs
     """
@@ -162,9 +201,9 @@ def first_difference(loaded: "LoadedModel", clean: Sequence[int], corrupted: Seq
         at = min(len(clean), len(corrupted)) if place is None else place
         words = [_words(loaded, ids[at : at + 3]) for ids in (clean, corrupted)]
         raise ReportError(
-            f"the clean prompt has {len(clean)} tokens of {loaded.identity['name']}, the "
-            f"corrupted one {len(corrupted)}; from token {at} on (counted from 0) the clean one "
-            f"has {words[0]}, the corrupted one {words[1]}; exchange words for others of as many "
+            f"the {called[0]} has {len(clean)} tokens of {loaded.identity['name']}, the "
+            f"{called[1]} {len(corrupted)}; from token {at} on (counted from 0) the {called[0]} "
+            f"has {words[0]}, the {called[1]} {words[1]}; exchange words for others of as many "
             "tokens"
         )
     if place is None:
@@ -191,32 +230,59 @@ def _run(loaded, token_ids, asked):
     return Run(token_ids, states, contexts, value)
 
 
-def _prefix(model, token_ids):
-    """The model's own cache of a text; None without a text, or where the model has no cache."""
-    if not len(token_ids):
-        return None
-    ids = torch.as_tensor(token_ids, device=model.device)[None]
+def _cache(model, texts):
+    """The model's own cache of texts of equal length; None where it has none."""
+    ids = torch.as_tensor(texts, device=model.device)
     with evaluating(model), unchanged(model), torch.no_grad():
         found = getattr(model.base_model(input_ids=ids, use_cache=True), "past_key_values", None)
     return found if hasattr(found, "batch_repeat_interleave") else None
 
 
-def _values(pair, run, layer, contexts, first):
-    """What is asked of a batch of texts with these contexts: float64 [texts], in logits.
+def _before(pair, runs, first):
+    """The cache of some runs before a token; None where nothing is before it."""
+    if not first:
+        return None
+    both = runs == [pair.clean, pair.corrupted]
+    known = pair.resumed
+    if (first, both) not in known:
+        found = deepcopy(pair.prefix)
+        try:
+            found.crop(first - pair.tokens)
+        except (NotImplementedError, RuntimeError, ValueError):  # it let go of what is needed
+            texts = [run.token_ids[:first] for run in (pair.clean, pair.corrupted)]
+            found = _cache(pair.loaded.model, texts)
+        if not both:  # before the first difference, of either
+            device = pair.loaded.model.device
+            found.batch_select_indices(torch.tensor([0], device=device))
+        known[first, both] = found
+    return known[first, both]
 
-    contexts: float [texts, T - first, heads * value_dim]
+
+def _values(pair, runs, layer, contexts, first):
+    """What is asked of texts with these contexts: float64 [runs, texts], in logits.
+
+    runs: both, clean and corrupted, or one, then `first` is not beyond the first difference
+    contexts: float [runs, texts, T - first, heads * value_dim]
     """
-    model, texts = pair.loaded.model, len(contexts)
-    states = run.states[layer][first:].expand(texts, -1, -1)
-    into = structure(model)[layer].output_projection
+    model, texts = pair.loaded.model, contexts.shape[1]
+    states = torch.stack([run.states[layer][first:] for run in runs])
+    states, ids = (
+        each.repeat_interleave(texts, 0)
+        for each in (states, torch.as_tensor([run.token_ids[first:] for run in runs]))
+    )
+    into, put = structure(model)[layer].output_projection, contexts.flatten(0, 1)
+    before = _before(pair, runs, first)  # first: it may run the model
     with (
-        entering(model, layer, states),  # first: it may run the model
-        into.register_forward_pre_hook(lambda _, args: (contexts, *args[1:])),
+        entering(model, layer, states),  # first of these: it may, too
+        into.register_forward_pre_hook(lambda _, args: (put, *args[1:])),
     ):
-        output = last_states(model, run.token_ids[first:], texts, pair.prefix if first else None)
-    row = pair.asked.position % len(run.token_ids) - first
-    logits = logits_from(model, output[:, row])
-    return of_rows(logits, [pair.asked] * texts).cpu().numpy()
+        output = last_states(model, ids, texts, before)
+    asked = pair.asked
+    if not pair.columns:
+        logits = logits_from(model, output[:, -1])
+        return of_rows(logits, [asked] * len(logits)).view(len(runs), -1).cpu().numpy()
+    logits = logits_from(model, output[:, -1], [asked.token, asked.against]).double()
+    return (logits[:, 0] - logits[:, 1]).view(len(runs), -1).cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -242,26 +308,43 @@ def patched(pair: Pair, progress: Callable[[int, int], None] | None = None) -> P
     """
     parts, found = structure(pair.loaded.model), []
     for layer, part in enumerate(parts):
-        ways = ((pair.corrupted, pair.clean), (pair.clean, pair.corrupted))
-        found.append([_layer(pair, layer, part.heads, *way) for way in ways])
+        found.append(_layer(pair, layer, part.heads))
         if progress:
             progress(layer + 1, len(parts))
-    (restored, lost) = (np.stack(each) for each in zip(*found, strict=True))
+    (lost, restored) = (np.stack(each) for each in zip(*found, strict=True))
     before = ((0, 0), (0, 0), (pair.start, 0))
     at_each = [np.pad(each[:, :, :-1], before) for each in (restored, lost)]
     return Patched(*at_each, restored[:, :, -1], lost[:, :, -1])
 
 
-def _layer(pair, layer, heads, into, donor):
-    """float64 [heads, T - start + 1], of each head at each token that may differ, then at all."""
-    own, other = (run.contexts[layer][pair.start :] for run in (into, donor))
-    changed = len(own)
-    texts = own.expand(heads, changed + 1, -1, -1).clone()
-    own, other = (each.unflatten(-1, (heads, -1)) for each in (own, other))
-    cells = texts.unflatten(-1, (heads, -1))
-    for head in range(heads):
-        for place in range(changed):
-            cells[head, place, place, head] = other[place, head]
-        cells[head, -1, :, head] = other[:, head]
-    values = pair.of(into, layer, texts.flatten(0, 1))
-    return pair.shares(into, values).reshape(heads, -1)
+def _layer(pair, layer, heads):
+    """Shares of the clean run and of the corrupted one, float64 [runs, heads, T - start + 1], of
+    each head at each token that may differ, then at all."""
+    runs = [pair.clean, pair.corrupted]
+    places: dict[int, list[slice]] = {}
+    for place in range(pair.start, pair.tokens):
+        places.setdefault(pair.first(place), []).append(slice(place, place + 1))
+    everywhere = pair.first(pair.start)
+    places[everywhere].append(slice(pair.start, None))
+    shares = np.empty((len(runs), heads, pair.tokens - pair.start + 1))
+    for first, spans in places.items():
+        own = torch.stack([run.contexts[layer][first:] for run in runs])
+        # where a pass begins is right or wrong in all layers alike; each layer is tried at one
+        tried = layer == 0 or first == everywhere
+        cells = [(span, head) for span in spans for head in range(heads)]
+        few = max(1, TOKENS // (len(runs) * own.shape[1]) - tried)
+        for start in range(0, len(cells), few):
+            some = cells[start : start + few]
+            texts = own[:, None].repeat(1, len(some) + tried, 1, 1)
+            by_head, other = (each.unflatten(-1, (heads, -1)) for each in (texts, own.flip(0)))
+            for number, (span, head) in enumerate(some, tried):
+                at = slice(span.start - first, span.stop and span.stop - first)
+                by_head[:, number, at, head] = other[:, at, head]
+            values = _values(pair, runs, layer, texts, first)
+            if tried:
+                pair.require_same(runs, layer, first, values[:, 0])
+            for number, (span, head) in enumerate(some, tried):
+                place = -1 if span.stop is None else span.start - pair.start
+                for way, run in enumerate(runs):
+                    shares[way, head, place] = pair.shares(run, values[way, number])
+    return shares

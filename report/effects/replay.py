@@ -5,7 +5,7 @@ own, so masks, positions, multipliers and caps are what they always are.
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from weakref import WeakKeyDictionary
 
@@ -36,28 +36,47 @@ def entering(
     return forwards({part.module: lambda *_, **__: output for part in before})
 
 
-def logits_from(model: PreTrainedModel, states: torch.Tensor) -> torch.Tensor:
+def logits_from(
+    model: PreTrainedModel, states: torch.Tensor, tokens: Sequence[int] | None = None
+) -> torch.Tensor:
     """What the model makes of hidden states that leave its last layer: its own logits.
 
     states: float [rows, hidden_size], of any tokens; each is a text of its own
-    returns: float [rows, vocabulary]
+    tokens: of the vocabulary, whose logits alone are computed; a model that compares the logits of
+        several tokens on the way may give others then
+    returns: float [rows, vocabulary or tokens]
     """
-    vocabulary = model.get_output_embeddings().weight.shape[0]
-    found = []
-    with evaluating(model), torch.no_grad():
+    output = model.get_output_embeddings()
+    vocabulary, found = output.weight.shape[0], []
+    some = nullcontext() if tokens is None else forwards({output: _of_tokens(output, tokens)})
+    with evaluating(model), torch.no_grad(), some:
         for few in states.split(max(1, NUMBERS // vocabulary)):
             with entering(model, len(structure(model)), few[:, None]):
                 ids = torch.zeros(len(few), 1, dtype=torch.long, device=model.device)
                 with unchanged(model):
                     found.append(model(input_ids=ids, use_cache=False).logits[:, 0])
-    return found[0] if len(found) == 1 else torch.cat(found)  # no copy of many numbers
+    logits = found[0] if len(found) == 1 else torch.cat(found)  # no copy of many numbers
+    all_there = tokens is not None and logits.shape[-1] == vocabulary  # it has another way to them
+    return logits[:, list(tokens)] if all_there else logits
+
+
+def _of_tokens(output, tokens):
+    """What stands in the place of the output's forward, for some tokens of the vocabulary."""
+    bias = getattr(output, "bias", None)
+    weight, bias = output.weight[tokens], None if bias is None else bias[tokens]
+    return lambda states: torch.nn.functional.linear(states, weight, bias)
 
 
 def last_states(
-    model: PreTrainedModel, token_ids: Sequence[int], texts: int, prefix: Cache | None = None
+    model: PreTrainedModel,
+    token_ids: Sequence[int] | torch.Tensor,
+    texts: int,
+    prefix: Cache | None = None,
 ) -> torch.Tensor:
     """What leaves the last layer, float [texts, T, hidden_size], of a text so many times at once.
 
+    token_ids: of the text; or of all texts at once, int [all, T], of which `texts` follow each
+        other that go on from the same text of the prefix
     prefix: the model's own cache of the tokens before the text, which is left as it is
     It is run as the model is at this moment, perhaps `entering` a later layer.
     """
@@ -65,7 +84,8 @@ def last_states(
     if prefix is not None:
         options = {"past_key_values": deepcopy(prefix), "use_cache": True}
         options["past_key_values"].batch_repeat_interleave(texts)
-    ids = torch.as_tensor(token_ids, device=model.device)[None].expand(texts, -1)
+    ids = torch.as_tensor(token_ids, device=model.device)
+    ids = ids if ids.dim() == 2 else ids[None].expand(texts, -1)
     left = []
     module = structure(model)[-1].module
     hook = module.register_forward_hook(lambda _, __, output: left.append(output))

@@ -78,14 +78,17 @@ def test_patched_heads_are_those_of_hooks_on_a_plain_model(name):
 
 @pytest.mark.parametrize("name", ["llama/default", "gpt2/default", "falcon/alibi", "gemma2"])
 def test_the_tokens_before_the_difference_are_read_once(name):
-    """Where a model goes on from its own cache, that gives what whole texts give."""
+    """Where a model goes on from its own cache, and where two logits are computed alone, that gives
+    what whole texts and all logits give."""
     with in_float64():
         model = loaded(name)
         quick = opened(model)
         assert quick.prefix is not None
-        slow = module.replace(quick, prefix=None)
-        for each, other in zip(*map(patched_values, (quick, slow)), strict=True):
-            np.testing.assert_allclose(each, other, rtol=0, atol=1e-9)
+        assert quick.columns
+        for changed in ({"prefix": None}, {"columns": False}):
+            slow = module.replace(quick, **changed)
+            for each, other in zip(*map(patched_values, (quick, slow)), strict=True):
+                np.testing.assert_allclose(each, other, rtol=0, atol=1e-9)
 
 
 def patched_values(of):
@@ -98,7 +101,7 @@ def test_texts_that_differ_at_once_and_batches_of_few(monkeypatch):
     with in_float64():
         model = loaded("llama/default")
         started = opened(model, 0)
-        assert started.prefix is None
+        assert started.first(0) == 0
         require_equal(patched(started), model.model, 0)
 
 

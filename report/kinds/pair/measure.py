@@ -426,10 +426,11 @@ def cost(
     heads, passes, read = loaded.measured_layers * loaded.structure[0].heads, 0, 0
     for start in starts:
         changed = tokens - start
+        at_tokens = changed * (changed + 1) // 2 if resumes else changed * tokens
         whole = changed if resumes else tokens
         into = 2 * RECEIVERS * 3 * heads // 2 if paths else 0
         passes += 2 * heads * (changed + 2) + into
-        read += 2 * heads * ((changed + 1) * whole + tokens) + into * whole
+        read += 2 * heads * (at_tokens + whole + tokens) + into * whole
     what = "two prompts" if len(starts) == 1 else f"{len(starts)} pairs of prompts"
     what += ", and each again with what heads hand on in the other"
     return reads(loaded.identity["name"], what, read, passes, about=True)
