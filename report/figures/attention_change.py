@@ -89,7 +89,7 @@ def chart(data: DifferenceData, **state: int | str) -> altair.LayerChart:
             signed_map.RAMP,
             **cells.legend_place(causal, 0),
             title=" ",
-            values=[-1, -0.5, 0, 0.5, 1],
+            values=[-1, -(MARKED**0.5), MARKED**0.5, 1],
             labelExpr="format(datum.value * abs(datum.value), '+.0%')",
         ),
         *([_legend_title(words)] if causal else []),

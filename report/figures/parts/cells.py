@@ -12,10 +12,6 @@ Kinds = Mapping[str, tuple[str, str, str]]
 """Kinds of targets: name -> (shape, colour on light, colour on dark)."""
 
 
-OVER = {"fillColor": altair.ExprRef("paper"), "padding": 4, "cornerRadius": 3}
-"""Options of a legend that may lie on cells, such as those of long regions."""
-
-
 def axes(
     size: str | None, offset: int = 0, named: str = "token (text and index)"
 ) -> dict[str, altair.X | altair.Y]:
@@ -112,7 +108,6 @@ def markers(
     legend; label: expression for what it calls a kind."""
     legend = altair.Legend(
         **legend_place(causal, 52, part=size is None),
-        **(OVER if label else {}),
         **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
         title=title,
         symbolOpacity=1,

@@ -74,7 +74,7 @@ def layers(
     size, causal = data.length, data.causal
     return layered(
         cells.picture(),
-        _shade_legend(causal, **(cells.OVER if causal and data.regions else {})),
+        _shade_legend(causal),
         *([_shade_title()] if causal else []),
         _edge(),
         cells.guides(size, causal),
@@ -117,7 +117,7 @@ def params(
     ]
 
 
-def _shade_legend(causal, **look):
+def _shade_legend(causal):
     return cells.shades(
         theme.SCORE_RAMP,
         **cells.legend_place(causal, 0, part=True),
@@ -126,7 +126,6 @@ def _shade_legend(causal, **look):
         labelExpr="shade == 'probability' ? format(exp(datum.value), '~%') : "
         "format(datum.value, '.1f')",
         tickCount=3,
-        **look,
     )
 
 
