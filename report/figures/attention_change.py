@@ -94,7 +94,7 @@ def chart(data: DifferenceData, **state: int | str) -> altair.LayerChart:
         ),
         *([_legend_title(words)] if causal else []),
         cells.guides("size", causal),
-        cells.markers("size", causal, KINDS, title=f"changed by {percent(MARKED)} or more"),
+        cells.markers("size", causal, KINDS, title=f"by {percent(MARKED)} or more"),
         cells.cursor(),
     ).resolve_scale(color="independent", shape="independent")
     return theme.frame(
