@@ -75,3 +75,15 @@ class MeasuredHeads(ModelData):
             for measure in self.measures
             for name, values in self.measured(measure).items()
         }
+
+
+def require_heads(data: MeasuredHeads) -> None:
+    """ReportError if a table is not of every head, once of what was measured, once of a control."""
+    heads = data.layers * data.heads
+    for name in data.measures:
+        table = data.measured(name)
+        if table["source"].tolist() != ["corpus"] * heads + ["control"] * heads:
+            raise damaged(f"{data.path / 'heads' / name}.json: is not of {heads} heads, twice")
+        place = np.arange(2 * heads) % heads
+        if (table["layer"] * data.heads + table["head"] != place).any():
+            raise damaged(f"{data.path / 'heads' / name}.json: heads are not in their order")

@@ -9,10 +9,9 @@ from typing import ClassVar
 from report.datasets.damaged import damaged
 from report.datasets.formats import head_writes
 from report.datasets.formats.head_writes import Reading
-from report.datasets.read.heads import MeasuredHeads
+from report.datasets.read.heads import MeasuredHeads, require_heads
 from report.errors import ReportError
 from report.kinds.atlas.beside import CONTROLS, COPYING
-from report.kinds.atlas.successor import require_heads
 from report.text import isolated
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from report.datasets import store
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar, portraits
-from report.datasets.read.heads import MeasuredHeads
+from report.datasets.read.heads import MeasuredHeads, require_heads
 from report.datasets.read.model import ModelData
 from report.kinds.atlas import beside
 from report.kinds.atlas.composition import Composition
 from report.kinds.atlas.copying import Copying
-from report.kinds.atlas.successor import Successor, require_heads
+from report.kinds.atlas.successor import Successor
 from report.kinds.passage.data import PassageModels
 from report.measures import Measure, shipped
 from report.text import isolated

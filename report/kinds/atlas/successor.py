@@ -4,10 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-
-from report.datasets.damaged import damaged
-from report.datasets.read.heads import MeasuredHeads
+from report.datasets.read.heads import MeasuredHeads, require_heads
 from report.kinds.atlas.beside import CONTROLS, SUCCESSOR
 
 
@@ -20,18 +17,6 @@ def verify(data: "list[Successor]") -> None:
     """ReportError if the table is not of every head, once of lists and once of a control."""
     for each in data:
         require_heads(each)
-
-
-def require_heads(data: MeasuredHeads) -> None:
-    """ReportError if a table is not of every head, once of what was measured, once of a control."""
-    heads = data.layers * data.heads
-    for name in data.measures:
-        table = data.measured(name)
-        if table["source"].tolist() != ["corpus"] * heads + ["control"] * heads:
-            raise damaged(f"{data.path / 'heads' / name}.json: is not of {heads} heads, twice")
-        place = np.arange(2 * heads) % heads
-        if (table["layer"] * data.heads + table["head"] != place).any():
-            raise damaged(f"{data.path / 'heads' / name}.json: heads are not in their order")
 
 
 class Successor(MeasuredHeads):
