@@ -75,8 +75,7 @@ def in_words(data, name, layer, head):
     scale, unit = (100, "\u00a0%") if "%" in data.words[name].number else (1, "")
 
     def number(values):
-        value = float(f"{values[layer, head]:.5g}")
-        text = f"{scale * value:.{decimals}f}{unit}"
+        text = f"{scale * values[layer, head]:.{decimals}f}{unit}"
         return text.replace("-", "\u2212").replace("\u00a0", " ")
 
     values = data.of_heads(name, name, "corpus")

@@ -155,13 +155,10 @@ function set(figure, { model, layer, head }) {
 
 // --- Numbers -------------------------------------------------------------------------------------
 
-const DIGITS = 5; // as figures of all heads have them: what is rounded further reads alike everywhere
-
+// As they are kept, of which the sentences above are made too: what is rounded reads alike.
 async function rowsOf({ model }) {
   const file = await loadJson(model.table);
-  const short = (value) => (value === null ? null : Number(value.toPrecision(DIGITS)));
-  return records(file.tables.heads).map((row) =>
-    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, short(value)])));
+  return records(file.tables.heads);
 }
 
 let tabled; // what draws the table again when there is room for other columns
