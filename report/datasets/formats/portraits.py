@@ -160,13 +160,6 @@ def _texts(portraits, parts):
     spans = _spans(chosen, readings)
     layer, head = np.divmod(shown[:, 0], portraits.heads)
     score = "mean over tokens of the largest probability on another token than the first"
-    used = [portraits.texts[number][first:last] for number, (first, last) in spans.items()]
-    parted = [
-        (number, place, part)
-        for number, (first, last) in spans.items()
-        for place, part in parts.get(number, {}).items()
-        if first <= place < last
-    ]
     return {
         "examples": _of_heads(layer, head)
         | {
@@ -198,6 +191,19 @@ def _texts(portraits, parts):
                 STEP,
             )
         },
+    } | _shown(portraits, parts, spans)
+
+
+def _shown(portraits, parts, spans):
+    """The tokens of the texts that heads are shown with, and which are parts of characters."""
+    used = [portraits.texts[number][first:last] for number, (first, last) in spans.items()]
+    parted = [
+        (number, place, part)
+        for number, (first, last) in spans.items()
+        for place, part in parts.get(number, {}).items()
+        if first <= place < last
+    ]
+    return {
         "texts": {
             "text": Column("number of a text", "index from 0", [*spans]),
             "start": Column(

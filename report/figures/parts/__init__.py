@@ -13,5 +13,6 @@ updates.py        what heads add: histogram.py
 received.py       attention received under conditions: received_chart.py, received_numbers.py,
                   received_difference.py; one_row.py and answered.py of the same articles
 predicted.py      effects on a prediction, with signs: signed_map.py
-over_models.py    many models; target_classes.py classes of a table; region_names.py those of a text
+over_models.py    many models; over_pairs.py many pairs of prompts
+target_classes.py classes of a table; region_names.py regions of a text
 """

@@ -44,7 +44,7 @@ class Measured:
 
     scores: dict[Measure, dict[str, Means]]
     """Measure -> "corpus" and "control" -> numbers."""
-    found: Any
+    writing: Any
     """What heads write, a `report.effects.copying.Copying`."""
     token_ids: Sequence[int]
     words: dict[int, dict[str, str]]
@@ -86,13 +86,13 @@ def measure(
     announce(f"{loaded.identity['name']}: what its heads make of {number} words is compared.")
     with enough_memory("comparing what heads make of words"):
         progress("Measuring", 0, layers)
-        found = copying(loaded, token_ids, lambda done: progress("Measuring", done, layers))
-    both = ((COPYING, found.copies), (SUPPRESSION, found.suppresses))
+        writing = copying(loaded, token_ids, lambda done: progress("Measuring", done, layers))
+    both = ((COPYING, writing.copies), (SUPPRESSION, writing.suppresses))
     scores = {measure: _means(hits) for measure, hits in both}
-    named = {*token_ids, *np.unique([found.gained, found.lost]).tolist()}
+    named = {*token_ids, *np.unique([writing.gained, writing.lost]).tolist()}
     known = spelt(loaded, named) if inputs.examples else {}
     about = {"copying": {"words": number, "tokens": TOP}}
-    return Measured(scores, found, token_ids, known), about
+    return Measured(scores, writing, token_ids, known), about
 
 
 def _means(hits):
@@ -109,6 +109,6 @@ def write(files: Folder, measured: Measured, progress: Step) -> None:
     for name, numbers in measured.scores.items():
         files.write(FILE.format(name.name), encode(name, numbers))
     if measured.words:
-        dataset = head_writes.encode(measured.found, measured.token_ids, measured.words)
+        dataset = head_writes.encode(measured.writing, measured.token_ids, measured.words)
         files.write(head_writes.FILE, dataset)
     progress(1, 1)
