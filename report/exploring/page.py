@@ -17,6 +17,8 @@ from report.figures.parts.figure import Data
 from report.files import TEMPLATES
 from report.inputs import corpora, rows
 from report.inputs.passages import corpus
+from report.kinds.pair import measure as pairs
+from report.kinds.pair.live import LivePair
 from report.kinds.passage.live import MAY_DIFFER, LivePassage, OfCorpus, same_but
 from report.kinds.passage.measure import Inputs, parts, tokenized
 from report.kinds.prediction.live import LivePrediction
@@ -50,6 +52,9 @@ MOST = 12
 MOST_TOKENS = 4096
 """Of a text: what is shown of it grows with the square of their number."""
 
+CHOICES = 8
+"""Likely next tokens of each text, of which a reader chooses what is asked of patched heads."""
+
 NOWHERE = TEMPLATES / "none"
 """Where a project's own files would be, if there were one."""
 
@@ -72,6 +77,8 @@ class Question:
     """A text to compare it with; "" for none."""
     predict: str = ""
     """`EFFECTS`, `LENS`, or ""."""
+    patch: tuple[int, int] | None = None
+    """Ids of two tokens, of whose logits it is measured what heads carry between the two texts."""
     first: bool = False
     """Whether only the passage and its map are wanted, so that they are there soon."""
 
@@ -86,8 +93,21 @@ class Answer:
     """Address from the root of the page's folder -> what makes the dataset."""
     at_once: Mapping[str, dict] = field(default_factory=dict)
     """Those that the first figure is drawn of, where nothing more is wanted yet."""
-    read: Sequence[LivePassage | LivePrediction] = ()
+    read: Sequence[LivePassage | LivePrediction | LivePair] = ()
     """What it shows, which other answers may share."""
+
+
+@dataclass(frozen=True)
+class Patching:
+    """What a reader may have patched of two texts, and what was."""
+
+    cost: str
+    """A sentence about what it reads."""
+    choices: Sequence[Sequence[tuple[int, str, bool]]]
+    """Of each text likely next tokens: id, what it is, whether it is asked about."""
+    lacks: str = ""
+    """Why there is no figure of it, though a reader wanted one; or nothing to choose."""
+    data: LivePair | None = None
 
 
 class Explorer:
@@ -109,6 +129,7 @@ class Explorer:
         self.root = project.root if project else NOWHERE
         self.measures: tuple[OwnMeasure, ...] | None = None
         self.corpus: OfCorpus | None = None
+        self._replaced: pairs.Replaced | None = None  # of the model, once heads are ablated
         self._files: dict | None = None  # of the model, once datasets may be of it
         self._there = WeakValueDictionary()  # what answers show that are still there
         self._read_measures()
@@ -181,7 +202,10 @@ class Explorer:
                 effects.append(measured)
                 lacks.append(reason)
         article = ArticleFigures(name, Project(self.root), data, pictures=False)
-        content = _content(question, read, effects, article) | {"lacks": [*lacks, "", ""]}
+        patching = self._patching(question, data, progress, announce) if read[1:] else None
+        pair = patching and patching.data
+        content = _content(question, read, effects, article, pair) | {"lacks": [*lacks, "", ""]}
+        content["patching"] = patching
         content["changes"] = _changes(*read, known(self.measures), article) if read[1:] else []
         html = self._filled("explored.html.j2", **content)
         for placed in article.placed:
@@ -189,7 +213,7 @@ class Explorer:
                 # heads of all texts are those of one model, wherever their datasets lie
                 panel.spec["usermeta"]["report"]["model"] = self.name
         files = article.makers(self.compiled)
-        views = [*read, *filter(None, effects)]
+        views = [*read, *filter(None, [*effects, pair])]
         for each in views:
             files |= each.makers(f"datasets/{name}")
         now = {each: files[each]() for each in _at_once(article)} if question.first else {}
@@ -224,6 +248,44 @@ class Explorer:
         except ReportError as error:
             progress()  # so an end that it asked for is none of a text without effects
             return None, str(error)
+
+    def _patching(self, question, data, progress, announce) -> Patching | None:
+        """What a reader may have patched of two texts; None where there is nothing to."""
+        loaded = self.model.loaded
+        texts = [tokenized(loaded, self._inputs(text)) for text in (question.text, question.other)]
+        if texts[0].token_ids == texts[1].token_ids:
+            return None
+        try:
+            start = pairs.require_fitting(loaded, texts, ("text", "other text"))
+        except ReportError as error:
+            announce(f"Heads cannot be patched between the texts: {error}.")
+            return None
+        try:
+            pairs.require_short(len(texts[0].token_ids))
+        except ReportError as error:
+            return Patching("", [], str(error))
+        choices = [pairs.likeliest(loaded, text, CHOICES) for text in texts]
+        first = next(iter(choices[0]))
+        answers = question.patch or (first, next(item for item in choices[1] if item != first))
+        chosen = [
+            [(token, text, token == item) for token, text in each.items()]
+            for each, item in zip(choices, answers, strict=True)
+        ]
+        cost = pairs.cost(loaded, len(texts[0].token_ids), [start], resumes=True, paths=False)
+        if question.patch is None:
+            return Patching(cost, chosen)
+        try:
+            if self._replaced is None:
+                short = [text.text for text in corpus()[: pairs.MEANS_OF]]
+                self._replaced = pairs.replaced_by(loaded, short)
+            about = loaded, data, texts, answers, self._replaced, progress
+            key = question.text, question.other, answers
+            return Patching(
+                cost, chosen, data=self._reused(key, data.path.name, lambda: LivePair(*about))
+            )
+        except ReportError as error:
+            progress()  # so an end that it asked for is none of these texts
+            return Patching(cost, chosen, str(error))
 
     def _require_short(self, text):
         self._inputs(text)
@@ -288,6 +350,7 @@ def _content(
     read: list[LivePassage],
     effects: list[LivePrediction | None],
     article: ArticleFigures,
+    pair: LivePair | None = None,
 ) -> dict:
     """What the template of an answer takes.
 
@@ -311,14 +374,16 @@ def _content(
                 (predicted, "effect_by_target", place),
                 (predicted, "logit_lens", back),
             ]
+    if pair:
+        calls.append((pair, "patched_heads", {}))
     able = [call for call in calls if not _reason(article, *call)]
     article.announced = [_key(read, *call) for call in able]
-    figures: dict[str, list] = {"figures": [], "next": [], "other": []}
+    figures: dict[str, list] = {"figures": [], "next": [], "other": [], "patched": []}
     for each, name, state in able[: 1 if question.first else None]:
         drawn = article.figure(name, key=_key(read, each, name, state), data=each, **state)
         place = "next" if each in effects else "figures"
         place = "other" if _is_other(read, each) else place
-        figures[place].append(drawn)
+        figures["patched" if each is pair else place].append(drawn)
     reasons = [reason for call in calls if call[0] is data and (reason := _reason(article, *call))]
     passage = article.passage(opens=token)
     return figures | {"passage": passage, "reasons": reasons, "first": question.first}

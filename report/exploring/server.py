@@ -194,12 +194,21 @@ class Desk:
             raise ReportError("layer, head and token are whole numbers from 0.")
         if predict not in ("", EFFECTS, LENS):
             raise ReportError(f"predict is empty, or {EFFECTS!r} or {LENS!r}.")
-        chosen = {"measure": measure, "token": token, "predict": predict}
+        patch = request.get("patch")
+        if patch is not None and not _is_two(patch):
+            raise ReportError("patch is the ids of two tokens.")
+        patch = patch and tuple(patch)
+        chosen = {"measure": measure, "token": token, "predict": predict, "patch": patch}
         return Question(number, **words, **places, **chosen, first=request.get("first") is True)
 
     def _require(self, tab, number, *_):
         if self.newest.get(tab) != number:
             raise DroppedError("another text was typed meanwhile")
+
+
+def _is_two(value):
+    whole = isinstance(value, list) and all(type(each) is int and each >= 0 for each in value)
+    return whole and len(value) == 2
 
 
 class Handler(serve.Handler):

@@ -6,7 +6,7 @@ Of a set of pairs each is measured so, and all numbers are means over pairs, wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from report.datasets.formats.pair import FILE, encode
-from report.datasets.formats.passage import encoded_token
+from report.datasets.formats.passage import encoded_token, token_label
 from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs.conditions import ADDED, Segment
@@ -329,6 +329,62 @@ def _shares(loaded, of: Pair, replaced, step):
     from report.effects.patching import patched
 
     return of.start, patched(of, step), _ablated(loaded, of, replaced, step)
+
+
+def require_fitting(
+    loaded: LoadedModel, texts: Sequence[TokenizedText], called: tuple[str, str]
+) -> int:
+    """The first token in which two texts differ.
+
+    called: what messages call the two
+    raises: ReportError if they are not of as many tokens, or none differs
+    """
+    from report.effects.patching import first_difference
+
+    return first_difference(loaded, *(text.token_ids for text in texts), called)
+
+
+def likeliest(loaded: LoadedModel, text: TokenizedText, number: int) -> dict[int, str]:
+    """The most likely tokens after a text, the first first: id -> what is shown for it."""
+    from report.effects.passing import logits_of
+    from report.models.text.vocabulary import words
+
+    ids = logits_of(loaded.model, text.token_ids)[-1].topk(number).indices.tolist()
+    spelt = words(loaded, ids)
+    return {each: token_label(spelt[each]["text"], spelt[each].get("bytes")) for each in ids}
+
+
+def without_paths(
+    loaded: LoadedModel,
+    texts: Sequence[TokenizedText],
+    answers: tuple[int, int],
+    replaced: Replaced,
+    progress: Callable[[], object],
+) -> tuple[Measured, dict]:
+    """What heads carry of the difference between two texts, without what they read of each other.
+
+    answers: ids of two tokens, the answer and the other
+    progress: called after each layer; what it raises ends the measuring
+    returns: what was measured, and the manifest's pair
+    raises: ReportError as `measure`, and for tokens that are the same
+    """
+    from report.effects.asked import Asked
+    from report.effects.patching import pair
+    from report.models.load.memory import enough_memory
+    from report.models.text.vocabulary import words
+
+    require_short(len(texts[0].token_ids))
+    if answers[0] == answers[1]:
+        raise ReportError("both answers are the same token; choose two")
+    with enough_memory("patching two texts"):
+        of = pair(loaded, *(text.token_ids for text in texts), Asked(-1, *answers))
+        shares = _shares(loaded, of, replaced[0], lambda *_: progress())
+    spelt = words(loaded, answers)
+    prompts = TwoPrompts(*(text.text for text in texts), *(spelt[item]["text"] for item in answers))
+    reason = "paths are measured in articles only"
+    values = [_about(of)[1]]
+    facts = _facts(prompts, [texts], values, of.start, replaced[1], reason)
+    return Measured(*shares, [], []), facts
 
 
 def over_pairs(each: Sequence[Measured]) -> Measured:

@@ -33,6 +33,7 @@ const tab = crypto.randomUUID(); // of several, each has its own newest question
 let waiting;
 let newest = 0; // number of the question that was sent last
 let shown; // the texts of the answer that stands there
+let patch = null; // ids of two tokens, of which it is shown what heads carry between the texts
 let sending; // what ends the question that was sent last
 
 // Where the first figure stands, and the token that is pinned.
@@ -51,18 +52,20 @@ function state() {
 // The place of the token that is pinned in the text that stands there; -1 if none is.
 const pinned = () => inText(pins(), answer.querySelector("#passage")?.dataset.text).token ?? -1;
 
-async function ask() {
+// Patching takes long; what was patched stays while the texts and the model do.
+async function ask(all = false) {
   clearTimeout(waiting);
   sending?.abort(); // a browser has few connections
   sending = new AbortController();
   const number = ++newest;
   const texts = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
-  const question = { ...texts, ...state(), tab };
+  if (["text", "other", "model"].some((name) => shown?.[name] !== texts[name])) patch = null;
+  const question = { ...texts, ...state(), tab, patch };
   const isNewest = () => number === newest;
   form.classList.add("explore__form--busy");
   try {
     // where the address names one of the figures below, a reader waits for that
-    const first = Boolean(shown) || !location.hash.startsWith("#fig-");
+    const first = !all && (Boolean(shown) || !location.hash.startsWith("#fig-"));
     const found = await send({ ...question, first });
     if (!isNewest() || !say(found)) return;
     remember(texts);
@@ -168,6 +171,16 @@ function later() {
   waiting = setTimeout(ask, PAUSE);
 }
 
+answer.addEventListener("submit", async (event) => {
+  if (!event.target.matches(".explore__patch")) return;
+  event.preventDefault();
+  const { elements } = event.target;
+  patch = [elements.answer, elements.against].map(({ value }) => Number(value));
+  event.target.querySelector("output").textContent = "Patching. A text that is typed meanwhile ends it.";
+  await ask(true);
+  answer.querySelector(".explore__patch button")?.focus({ preventScroll: true });
+});
+
 form.addEventListener("input", ({ target }) => target.matches("textarea") && later());
 form.addEventListener("change", ({ target }) => target.matches("select") && ask());
 form.addEventListener("submit", (event) => event.preventDefault());
@@ -226,4 +239,4 @@ async function keep(event) {
 }
 keeping.addEventListener("submit", keep);
 
-import("./start.js").then(ask, console.warn);
+import("./start.js").then(() => ask(), console.warn);
