@@ -254,7 +254,8 @@ def test_frozen_copies_are_those_of_products_of_the_weights(frozen):
             scores, controls = (
                 data.of_heads(measure, measure, source) for source in ("corpus", "control")
             )
-            for place in np.argsort(-np.nan_to_num(scores), axis=None)[[0, 1, 100]]:
+            known = np.flatnonzero(~np.isnan(scores))
+            for place in known[np.argsort(-scores.ravel()[known])[[0, 1, 100]]]:
                 layer, head = divmod(int(place), data.heads)
                 *_, value, output = llama_head(model.layers[layer], head)
                 logits = states @ value @ output @ towards.T

@@ -86,8 +86,14 @@ def _encode_table(columns):
 def _encode_column(column):
     content = {"description": column.description, "unit": column.unit}
     if column.step is None:
-        return {**content, "values": np.asarray(column.values).tolist()}
+        return {**content, "values": _array(column.values).tolist()}
     return {**content, "step": column.step, "values": steps(column.values, column.step)}
+
+
+def _array(values):
+    """The values as they are: arrays of texts would drop zeros at the end of one."""
+    cut = any(isinstance(value, str) and value.endswith("\0") for value in values)
+    return np.asarray(values, object if cut else None)
 
 
 def steps(values: np.ndarray | Sequence, step: float) -> list[int | None]:
@@ -110,7 +116,6 @@ def _decode_column(table, name, content, rows):
     if not (kinds <= {str} or kinds <= {int, float, type(None)}):
         raise damaged(f"{where} has texts among its numbers")
     if "step" not in content:
-        cut = kinds == {str} and any(value.endswith("\0") for value in values)
-        return np.asarray(values, object if cut else None)  # arrays of texts drop zeros at the end
+        return _array(values)
     with np.errstate(over="raise"):
         return from_steps(values, content["step"])
