@@ -308,6 +308,8 @@ def _kind(what):
         return " or ".join(map(code, what.get("enum") or [what["const"]]))
     if what["type"] == "array":
         return f"a list, each {_kind(what['items'])}"
+    if what["type"] == "object":
+        return f"names, each with {_kind(what['additionalProperties'])}"
     if what["type"] == "boolean":
         return "`true` or `false`"
     if what.get("format") == "date":
