@@ -146,7 +146,8 @@ def first_picture(model, page):
     """Seconds from the start of `explore` to its first picture."""
     command = [sys.executable, "-m", "report", "explore", model]
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:  # noqa: S603
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, **pipes) as running:  # noqa: S603
         try:
             page.goto(next(line.strip() for line in running.stdout if line.startswith("http")))
             page.locator("#fig-1.live-figure--live").wait_for(timeout=120_000)

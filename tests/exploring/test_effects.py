@@ -68,14 +68,16 @@ def test_all_that_they_fetch_is_there(explorer):
         assert json.dumps(answer.files[f"datasets/text-4/text-4/{name}.json"]())
 
 
-OTHER = SENTENCE + " Who?"
+LONGER = SENTENCE + " And?"
+OTHER = LONGER + " Who?"
+"""Texts of their own: what answers show that are still there is not measured again."""
 
 
 def test_two_texts_have_them_beside_each_other(explorer):
-    length = explorer.model.measure(SENTENCE).data.length
+    length = explorer.model.measure(LONGER).data.length
     token = length - 3
-    both = answered(explorer, 8, SENTENCE, other=OTHER, predict=LENS, token=token)
-    plain = charts(answered(explorer, 9, SENTENCE, other=OTHER))
+    both = answered(explorer, 8, LONGER, other=OTHER, predict=LENS, token=token)
+    plain = charts(answered(explorer, 9, LONGER, other=OTHER))
     more = [f"other_{chart}" for chart in BESIDE + LAYERS]
     assert sorted(charts(both)) == sorted(plain + BESIDE + LAYERS + more)
     assert charts(both)[-len(more) :] == more
@@ -91,8 +93,8 @@ def test_two_texts_have_them_beside_each_other(explorer):
 
 
 def test_a_text_beside_it_that_is_too_long_for_them_says_so(explorer, monkeypatch):
-    monkeypatch.setattr(kind, "MOST", explorer.model.measure(SENTENCE).data.length)
-    answer = answered(explorer, 11, SENTENCE, other=OTHER * 2, predict=EFFECTS)
+    monkeypatch.setattr(kind, "MOST", explorer.model.measure(LONGER).data.length)
+    answer = answered(explorer, 11, LONGER, other=OTHER * 2, predict=EFFECTS)
     assert charts(answer)[-1] != "other_effect_by_target-2"
     assert {*BESIDE} <= {*charts(answer)}
     assert "to its next token is not shown" in answer.html
