@@ -57,7 +57,9 @@ def publication(folder, model, text):
     project = Project(folder / "watched")
     path = project.articles / f"{ARTICLE}.md.j2"
     words = re.sub(r"(?m)^model: .*", f"model: {model}", path.read_text("utf-8"))
-    path.write_text(re.sub(r"(?m)^passage: .*", "passage: passage.md", words), "utf-8")
+    words = re.sub(r"(?m)^passage: .*", "passage: passage.md", words)
+    words = words.replace("{{ passage() }}", "")  # or the map would lie below the window
+    path.write_text(f"{words}\n{{{{ passage() }}}}\n", "utf-8")
     (project.root / "passage.md").write_text(text, "utf-8")
     return project
 

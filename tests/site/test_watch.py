@@ -168,7 +168,7 @@ def test_a_change_is_served_and_a_mistake_shown_and_taken_away(project):
     wanted = [rf"{how}uilt in \d+\.\d s, \d+\.\d s of it by MkDocs" for how in ("b", "reb", "reb")]
     for line, start, end in zip(said, wanted, ("", changed, changed), strict=True):
         assert re.fullmatch(start + end, line)
-    assert [n for n, text in contents(project.site).items() if b".reload" in text] == []
+    assert [n for n, text in contents(project.site).items() if SCRIPT[:-3].encode() in text] == []
 
 
 def test_a_watched_site_is_the_one_that_a_build_makes(project):
