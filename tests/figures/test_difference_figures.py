@@ -115,6 +115,21 @@ def test_a_slider_over_heads_has_those_of_each_model(several):
     assert control.labels == names[0]
 
 
+def test_datasets_without_maps_are_shown_in_all_other_figures(tmp_path):
+    """Such as those of texts that are too long for a map, and those that were frozen before."""
+    several = hand_difference.study(tmp_path / "datasets" / "hand", ("hand", "other"))
+    for model in several.models:
+        model.about["maps"] = []
+        (model.path / "passage.json").unlink()
+    assert figure_for("attention_change", several).left_out(several)
+    for name in ("distance_sorted", "distance_by_head", "change_by_head", "effect_change_by_head"):
+        figure = figure_for(name, several)
+        state = {control.param: control.value for control in figure.controls(several)}
+        assert figure.seen(several, **state)
+        source = figure.chart(several, **state)["usermeta"]["report"]["data"]
+        assert not source["tokens"]
+
+
 # --- Live, on one page ------------------------------------------------------------------------
 
 

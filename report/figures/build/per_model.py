@@ -195,7 +195,7 @@ def _chart(figure, data, model, state):
     report = spec["usermeta"]["report"]
     source = report["data"]
     source["url"] = shown.address + source["url"]
-    of_text = "passage.json" if hasattr(type(shown), "tokens") else None
+    of_text = "passage.json" if getattr(shown, "tokens", ()) else None
     tokens = source.get("tokens", of_text)
     source["tokens"] = tokens and shown.address + tokens  # None: the chart names none
     switch = controls_of(figure, data, model)[:1]

@@ -19,8 +19,8 @@ def token_label(token: str, text: str) -> str:
 def first_tokens(data: PassageModels) -> str:
     """What the first token is in each model, a sentence; "" where it is of one kind in all."""
     texts = [getattr(model, "sentences", [model])[0] for model in data.models]
-    if not all(hasattr(text, "tokens") for text in texts):
-        return ""  # of many texts, such as the prompts of a condition
+    if not all(getattr(text, "tokens", ()) for text in texts):
+        return ""  # of many texts, such as the prompts of a condition, or of none
     firsts = [(label, text.tokens[0]) for label, text in zip(data.labels, texts, strict=True)]
     ours = [label for label, token in firsts if not token.special]
     added = [(label, token) for label, token in firsts if token.special]

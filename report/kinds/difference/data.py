@@ -123,8 +123,8 @@ class DifferenceData(MeasuredHeads):
 
     @functools.cached_property
     def tokens(self) -> list[Token]:
-        """The text over which heads' attention is kept, in order."""
-        return tokens_of(self._read("passage.json")["tokens"])
+        """The text over which heads' attention is kept, in order; none where it is of no head."""
+        return tokens_of(self._read("passage.json")["tokens"]) if self.mapped else []
 
     @with_memory(lambda _: 16)
     def pair(self, place: int) -> tuple[DecodedAttention, DecodedAttention]:
