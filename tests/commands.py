@@ -96,8 +96,9 @@ def _without_docs(project):
 
 
 def ask_less(project, number=4):
-    """Leave the article about filler tokens so many of its questions: each takes a second of every
-    model, and what is shown are means. Returns the file of those that are left."""
+    """Leave the article about filler tokens so many of its questions, and the atlas a tenth of its
+    texts: each takes a second of every model, and what is shown are means. Returns the file of the
+    questions that are left."""
     lines = (prompts.FOLDER / "arithmetic.md").read_text("utf-8").splitlines(keepends=True)
     begins = lines.index("---\n", 1) + 2  # below the header and an empty line
     few = project / "few.md"
@@ -107,6 +108,17 @@ def ask_less(project, number=4):
     wanted = text.replace("\nconditions:", "\nprompts: few.md\nconditions:", 1)
     assert wanted != text
     article.write_text(wanted, "utf-8")
+    atlas = project / "templates" / "articles" / "which-heads-do-what.md.j2"
+    text = atlas.read_text("utf-8")
+    wanted = text.replace("\natlas: true", "\ncorpus: few.jsonl\natlas: true", 1)
+    assert wanted != text
+    atlas.write_text(wanted, "utf-8")
+    texts = (
+        (prompts.FOLDER.parent / "texts" / "many-kinds.jsonl")
+        .read_text("utf-8")
+        .splitlines(keepends=True)
+    )
+    (project / "few.jsonl").write_text("".join(texts[::10]), "utf-8")
     return few
 
 

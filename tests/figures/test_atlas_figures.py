@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from report import files
+from report.datasets import store
 from report.datasets.read.study import open_study
 from report.figures import (
     composition,
@@ -108,7 +109,9 @@ def test_heads_of_the_models_that_ship_are_found_and_those_of_the_next(page, tmp
     """In their frozen atlases: what they are known for, beside the control that has none of it."""
     folder = tmp_path / "datasets" / "hand"
     shutil.copytree(ROOT / "frozen" / "the-same-heads-three-times", folder)
-    data = open_study(sorted(folder.iterdir(), key=lambda at: open_study([at]).name))
+    kinds = {at: store.read(at / "manifest.json")["kind"] for at in folder.iterdir()}
+    atlases = [at for at, kind in kinds.items() if kind == "atlas"]
+    data = open_study(sorted(atlases, key=lambda at: open_study([at]).name))
     live_page.write(tmp_path, data, ["heads_by_two"])
     with served(tmp_path) as root:
         page.goto(f"{root}articles/hand/")
