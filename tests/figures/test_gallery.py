@@ -61,7 +61,8 @@ def test_columns_are_those_of_the_rows_and_are_called_as_in_the_chart(pages):
                 dict.fromkeys(key for row in records for key in row)
             )
         called = [column.called for columns in tables.values() for column in columns]
-        assert any(called), name
+        # a reader chooses what axes, colours and sizes of heads_by_two are, so no column is one
+        assert any(called) or name == "heads_by_two", name
     (columns,) = found["alignment_vs_magnitude"].tables.values()
     called = {column.name: column.called for column in columns}
     assert called["magnitude"].startswith("update magnitude")
