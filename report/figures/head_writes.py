@@ -77,7 +77,7 @@ def boxes(data: AtlasData) -> list[grid.Box]:
 def chart(data: AtlasData, panel: int = 0, **state: int) -> altair.LayerChart:
     table = altair.Chart(altair.NamedData("rows"))
     y = altair.Y("read:N", title="word", sort=altair.EncodingSortField("place", op="min")).axis(
-        ticks=False, domain=False, labelLimit=90
+        ticks=False, domain=False, labelLimit=90, minExtent=76
     )
     x = altair.X("column:O", title=f"tokens that {list(SIDES.values())[panel]}, most first").axis(
         labelAngle=0, domain=False, ticks=False

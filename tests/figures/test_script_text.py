@@ -22,8 +22,8 @@ HOSTILE = ["漢字仮名交じり文" * 3, "שלום עולם" * 3, "<b>&amp;</b
 WITH_TOKENS = ("attention_map", "table_attention_map", "magnitude_by_position")
 """Figures with an axis of tokens."""
 
-LIKE_A_MAP = "effect_by_target"
-"""It has the axes of the attention map, and a text of its own."""
+LIKE_A_MAP = ("effect_by_target", "attention_change")
+"""They have the axes of the attention map, and a text of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_nor_of_a_kind_with_other_terms(figure, study, kind, shown, phone):
 def test_these_figures_have_an_axis_of_tokens(figure, drawn_of):
     spec = specification(figure, drawn_of, **panels_of(figure, drawn_of)[0])
     names = {param["name"] for param in spec["params"]}
-    assert (token_names.LABELS in names) == (figure.name in (*WITH_TOKENS, LIKE_A_MAP))
+    assert (token_names.LABELS in names) == (figure.name in (*WITH_TOKENS, *LIKE_A_MAP))
 
 
 @each(WITH_TOKENS)

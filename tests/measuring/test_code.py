@@ -122,7 +122,7 @@ def test_every_module_that_measures_counts(kind, modules):
     }
     # what front matter needs to be read, and what gives inputs that are in the key themselves
     others = ("study", "inputs.specs", "inputs.yaml_lines", "measuring.code", *code.NOT_FOLLOWED)
-    others += ("inputs.needles",)
+    others += ("inputs.needles", "inputs.pairs")
     assert "models.attention.kernel" in loaded
     folders = (path.parent.relative_to(code.PACKAGE) for path in code.PACKAGE.rglob("__init__.py"))
     packages = {folder.as_posix().replace("/", ".") for folder in folders}
