@@ -96,9 +96,8 @@ def _without_docs(project):
 
 
 def ask_less(project, number=4):
-    """Leave the article about filler tokens so many of its questions, and the atlas a tenth of its
-    texts: each takes a second of every model, and what is shown are means. Returns the file of the
-    questions that are left."""
+    """Leave the article about filler tokens so many of its questions: each takes a second of every
+    model, and what is shown are means. Returns the file of those that are left."""
     lines = (prompts.FOLDER / "arithmetic.md").read_text("utf-8").splitlines(keepends=True)
     begins = lines.index("---\n", 1) + 2  # below the header and an empty line
     few = project / "few.md"
@@ -108,6 +107,11 @@ def ask_less(project, number=4):
     wanted = text.replace("\nconditions:", "\nprompts: few.md\nconditions:", 1)
     assert wanted != text
     article.write_text(wanted, "utf-8")
+    return few
+
+
+def read_less(project):
+    """Give the atlas a tenth of its texts, which a model reads twice."""
     atlas = project / "templates" / "articles" / "which-heads-do-what.md.j2"
     text = atlas.read_text("utf-8")
     wanted = text.replace("\natlas: true", "\ncorpus: few.jsonl\natlas: true", 1)
@@ -119,7 +123,6 @@ def ask_less(project, number=4):
         .splitlines(keepends=True)
     )
     (project / "few.jsonl").write_text("".join(texts[::10]), "utf-8")
-    return few
 
 
 def contents(folder):

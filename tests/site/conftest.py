@@ -13,7 +13,7 @@ from report.models.find import names
 from report.site.build import build
 from report.study.study import read_studies
 from tests import tabs
-from tests.commands import ask_less, copy_project, report
+from tests.commands import ask_less, copy_project, read_less, report
 from tests.site import SITE
 from tests.site.independent import Independent
 from tests.site.unmeasured import write as write_unmeasured
@@ -58,6 +58,7 @@ def built():
             shutil.rmtree(project, ignore_errors=True)  # of a process that failed
             copy_project(project, docs=True)
             ask_less(project)
+            read_less(project)
             options = ["--no-real", "--project", project]
             done = report("site", *options, process=True, timeout=900, SITE_URL=address)
             assert done.returncode == 0, done.stderr
