@@ -413,9 +413,10 @@ def _check_function(prose, name, given, tests):
     elif "measure" in given and prose.constant(given["measure"]) is None:
         return  # it is made up while the page is written
     figure_name = figure_of(figure_name, prose.constant(given.get("measure")))
-    figure = figure_named(figure_name, prose.figures_folder)
+    data = _drawn_of(prose, given.get("data"))
+    figure = figure_named(figure_name, prose.figures_folder, data)
     if name == "figure" and not _mentions(tests, figure_name):
-        reason = defaults.other_kind(figure, _drawn_of(prose, given.get("data")))
+        reason = defaults.other_kind(figure, data)
         if reason:
             raise ReportError(f"figure {figure_name!r} cannot be placed here: {reason}")
         _check_state(prose, figure, state, tests)

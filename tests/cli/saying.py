@@ -17,5 +17,5 @@ def ended(done):
         assert "Traceback" not in said
         assert len(says) == 1, said
         assert lines[-1] == says[0], f"more than one sentence: {said}"
-        assert len(says[0]) < 1000  # the longest one names all figures
+        assert len(says[0]) < 1000  # the longest one names all figures of a kind
     return SimpleNamespace(code=done.returncode, said=said, error=(says or [""])[0])

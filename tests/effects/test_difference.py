@@ -86,6 +86,7 @@ def test_a_model_beside_itself_has_no_change_and_two_turned_round_the_opposite()
 def test_models_of_other_shapes_or_that_predict_nothing_are_refused():
     first, second = pair("llama")
     second.model.model.layers = second.model.model.layers[:-1]
+    second.model.config.num_hidden_layers -= 1
     with pytest.raises(ReportError, match="heads are compared one by one"):
         compare_effects(first, second, TEXTS)
     with pytest.raises(ReportError, match="predicts no next token"):

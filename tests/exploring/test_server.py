@@ -257,8 +257,9 @@ def test_another_text_is_measured_beside_it(address, model):
     assert f"L{first['layer']}H{first['head']}" in found["html"]
 
 
-def test_only_what_is_new_is_measured(model, explorer):
+def test_only_what_is_new_is_measured(model):
     steps, answers = [], []
+    explorer = Explorer(model, None)  # of which no other test has asked anything
 
     def measured(**changes):
         steps.clear()
@@ -266,14 +267,15 @@ def test_only_what_is_new_is_measured(model, explorer):
         answers.append(explorer.answer(question, lambda *_: steps.append(1), print))
         return len(steps)
 
-    whole = measured(head=1)
     layers = model.loaded.measured_layers
-    assert whole in (0, layers)  # an answer of another test may still be there
-    assert measured(measure="itself", layer=1) == 0
-    assert [measured(other=OTHER[:end]) for end in (-2, -1)] == [layers, layers]
+    assert [measured(head=1), measured(layer=1)] == [layers, 0]
+    assert [measured(measure="itself"), measured(measure="itself", head=1)] == [layers, 0]
+    # a comparison is of all measures
+    assert [measured(other=OTHER[:end]) for end in (-2, -1)] == [2 * layers, layers]
     of_effects = measured(predict="effects")
     assert of_effects > 0
-    assert measured(predict="effects", other=OTHER[:-1]) == 0
+    both = [measured(predict="effects", other=OTHER[:-1]) for _ in range(2)]
+    assert both == [of_effects, 0]  # those of the other text too
     assert measured(predict="effects", other=FIRST) == 0
     for number, answer in enumerate(answers, 10):
         name = f"datasets/text-{number}/text-{number}/attention/1/1.json"

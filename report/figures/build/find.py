@@ -40,11 +40,13 @@ LIKE = 0.75
 """How similar a name must be to one of these to be a misspelling of it, from 0 to 1."""
 
 
-def figure_named(name: str, own: Path | None = None) -> Figure:
+def figure_named(name: str, own: Path | None = None, data: type = object) -> Figure:
     """A figure by its name, with everything that its file leaves out.
 
     own: folder of the publication's own figures, or None
-    raises: ReportError listing the known figures, or saying what is wrong with the file
+    data: class of the data that it is to be drawn of, if that is known
+    raises: ReportError listing the known figures, those of that data where they are of some, or
+        saying what is wrong with the file
     """
     if measure := measure_of(name):
         return _of_measure(measure, own)
@@ -52,7 +54,13 @@ def figure_named(name: str, own: Path | None = None) -> Figure:
     if name not in known:
         near = nearest(name, known)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ReportError(f"unknown figure {name!r}; {hint}known: {', '.join(known)}.")
+        shipped = _shipped_names()
+        listed = [
+            each
+            for each in known  # a file of one's own may be wrong, and is not what is asked about
+            if each not in shipped or not defaults.other_kind(_shipped(each), data)
+        ]
+        raise ReportError(f"unknown figure {name!r}; {hint}known: {', '.join(listed)}.")
     path = own_file(name, own)
     return _own(name, path, path.stat().st_mtime_ns) if path else _shipped(name)
 
