@@ -164,7 +164,6 @@ def undisturbed_sites(site, tmp_path_factory):
     return found
 
 
-@pytest.mark.timeout(1200)  # the machine may be busy
 def test_killed_at_random_moments_it_then_makes_what_it_always_makes(
     site, undisturbed_sites, tmp_path
 ):
@@ -258,7 +257,6 @@ def size(files, block):
     return sum(-(-len(content) // block) * block for content in files.values())
 
 
-@pytest.mark.timeout(900)
 def test_a_disk_that_is_full_at_many_points_of_a_build(site, undisturbed_sites, disk):
     undisturbed, whole = undisturbed_sites[0].project, undisturbed_sites[0].made
     of_datasets = contents(undisturbed / "site_src" / "datasets")

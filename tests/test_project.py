@@ -141,7 +141,6 @@ def test_a_list_that_is_none_is_refused_and_nothing_is_written_through_it(projec
     assert diary.read_text() == "mine"
 
 
-@pytest.mark.timeout(900)  # the machine may be busy
 def test_two_builds_at_once_make_what_one_makes(run_children, falcon_folder, tmp_path):
     def build(project):
         options = ("--model", falcon_folder, "--passage", project / "passage.md")
