@@ -114,6 +114,24 @@ class Corpus:
         """SHA-256 of the JSON list of the texts, as hex digits."""
         return self.scanned[1]
 
+    def sha256_or(self, before: dict | None) -> str:
+        """`sha256`; texts that are not on this machine count as unchanged.
+
+        before: the parts of a key of the same texts; None: there is none
+        raises: ReportError if the texts cannot be read, and there is none
+        """
+        try:
+            return self.sha256
+        except ReportError:
+            if before is None:
+                raise
+            return before["corpus"]
+
+    @property
+    def words(self) -> list[str]:
+        """The options of a command that reads the same texts."""
+        return ["--allow-local"] if self.origin and self.allow_local else []
+
 
 def shipped(passages: Iterable[Passage]) -> Corpus:
     """The corpus of some passages."""

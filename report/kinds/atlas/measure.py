@@ -122,21 +122,19 @@ def inputs(wanted: FrontMatter) -> Inputs:
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on; a corpus that is not on this machine counts as unchanged."""
-    try:
-        texts = inputs.corpus.sha256
-    except ReportError:
-        if before is None:
-            raise
-        texts = before["corpus"]
     of_author = measures.parts(inputs.measures, before)
     numbers = {} if inputs.examples else {"examples": False}
-    return {"corpus": texts, "effects": inputs.effects, **of_author, **numbers}
+    return {
+        "corpus": inputs.corpus.sha256_or(before),
+        "effects": inputs.effects,
+        **of_author,
+        **numbers,
+    }
 
 
 def words(inputs: Inputs) -> list[str]:
     """The options of a command that names the same texts."""
-    allowed = inputs.corpus.origin and inputs.corpus.allow_local
-    return ["--allow-local"] if allowed else []
+    return inputs.corpus.words
 
 
 def measure_batch(

@@ -109,14 +109,8 @@ def inputs(wanted: FrontMatter) -> Inputs:
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on; texts and a reference that are not on this machine count as
     unchanged."""
-    try:
-        texts = inputs.corpus.sha256
-    except ReportError:
-        if before is None:
-            raise
-        texts = before["corpus"]
     return {
-        "corpus": texts,
+        "corpus": inputs.corpus.sha256_or(before),
         "difference": _identified(inputs.reference, (before or {}).get("difference")),
         **({"maps": inputs.maps} if inputs.maps else {}),
         **measures.parts(inputs.measures, before),
@@ -137,8 +131,7 @@ def _identified(reference, before):
 
 def words(inputs: Inputs) -> list[str]:
     """The options of a command that names the same texts."""
-    allowed = inputs.corpus.origin and inputs.corpus.allow_local
-    return ["--allow-local"] if allowed else []
+    return inputs.corpus.words
 
 
 def tokenized(loaded: LoadedModel, inputs: Inputs) -> None:

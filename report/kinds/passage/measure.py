@@ -120,15 +120,9 @@ def inputs(wanted: FrontMatter) -> Inputs:
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on; a corpus that is not on this machine counts as unchanged."""
-    try:
-        texts = inputs.corpus.sha256
-    except ReportError:
-        if before is None:
-            raise
-        texts = before["corpus"]
     return {
         "passage": hashed(asdict(inputs.passage)),
-        "corpus": texts,
+        "corpus": inputs.corpus.sha256_or(before),
         "chat": inputs.chat,
         **kept_heads.parts(inputs.heads),
         **({"predict": hashed(list(inputs.means_of))} if inputs.means_of else {}),
@@ -142,12 +136,11 @@ def words(inputs: Inputs) -> list[str]:
     name = inputs.name
     if name.lower().endswith(SUFFIXES):
         name = f"{SOMEWHERE}/{Path(name).name}"
-    allowed = inputs.corpus.origin and inputs.corpus.allow_local
     return [
         *(["--passage", name] if name else []),
         *kept_heads.words(inputs.heads),
         *(["--chat"] if inputs.chat is True else []),
-        *(["--allow-local"] if allowed else []),
+        *inputs.corpus.words,
     ]
 
 
