@@ -64,7 +64,7 @@ class Figure:
     """
 
     caption: Callable[[Data], str] | None = None
-    """How to read it, what is left out and why, as plain text. Default: what it shows.
+    """How it is read, what is left out and why, as plain text. Default: what it shows.
 
     The first sentence says what a point is and stands under the figure, the others are folded. With
     the first one of `seen` it has at most 30 words. A line that an earlier figure
