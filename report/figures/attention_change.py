@@ -90,11 +90,13 @@ def chart(data: DifferenceData, **state: int | str) -> altair.LayerChart:
             **cells.legend_place(causal, 0),
             title=" ",
             values=[-1, -(MARKED**0.5), MARKED**0.5, 1],
-            labelExpr="format(datum.value * abs(datum.value), '+.0%')",
+            labelSeparation=2,
+            labelExpr=f"{PARAM} === '{CHANGE}' ? format(datum.value * abs(datum.value), '+.0%') : "
+            "datum.value < 0 ? '' : format(datum.value * datum.value, '.0%')",
         ),
         *([_legend_title(words)] if causal else []),
         cells.guides("size", causal),
-        cells.markers("size", causal, KINDS, title=f"by {percent(MARKED)} or more"),
+        cells.markers("size", causal, KINDS, legend=_legend()),
         cells.cursor(),
     ).resolve_scale(color="independent", shape="independent")
     return theme.frame(
@@ -118,6 +120,13 @@ def chart(data: DifferenceData, **state: int | str) -> altair.LayerChart:
         names={"reference": f"in {data.reference}", "model": f"in {data.label}"},
         least=MARKED,
     )
+
+
+def _legend():
+    """Of the marks, which only a change has."""
+    parts = ("title", "label", "symbol")
+    shown = {f"{part}Opacity": theme.only(f"{PARAM} === '{CHANGE}'") for part in parts}
+    return {"title": f"by {percent(MARKED)} or more", **shown}
 
 
 def _legend_title(words):

@@ -53,7 +53,7 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
         if len(firsts) < data.length
     }
     return theme.frame(
-        map.layers(data),
+        map.layers(data, by=state.get("by", map.TOKENS)),
         theme.Source("attention/{layer}/{head}.json", "attention_map", map.DATASETS),
         description=title(data) + ": one head, current token by target token",
         params=_params(data, state),

@@ -142,7 +142,7 @@ def _map(panel: int) -> altair.LayerChart:
         ),
         cells.guides("size", True),
         *_column(),
-        cells.markers("size", True, kinds, title=marks),
+        cells.markers("size", True, kinds, legend={"title": marks}),
         cells.cursor(),
     ).resolve_scale(color="independent", shape="independent")
 

@@ -141,16 +141,16 @@ def seen(data: DifferenceData, **state: str) -> str:
     if not change.any():
         return f"Every head adds what it adds in {data.reference}."
     said = []
-    for sign, word in ((1, "more"), (-1, "less")):
+    for sign, verb in ((1, "gains"), (-1, "loses")):
         layer, head = np.unravel_index(int((sign * change).argmax()), change.shape)
         if sign * change[layer, head] > 0:
             value = _logits(change[layer, head])
-            said.append(f"{head_label(int(layer), int(head))} adds most {word} ({value} logits)")
+            said.append(f"{head_label(int(layer), int(head))} {verb} most ({value} logits)")
     moved = data.of_heads(DISTANCE.name, DISTANCE.name, "corpus")
     with np.errstate(invalid="ignore"):
         alike = float(np.corrcoef(moved.ravel(), np.abs(change).ravel())[0, 1])
     return (
-        f"{', '.join(said)}. In {data.label}, the change is beyond what the choice of texts "
+        f"{' and '.join(said)}. In {data.label}, the change is beyond what the choice of texts "
         f"explains in {count(int(clear.sum()), 'head')} of {change.size}. Over all heads, its size "
         f"and how far attention moved correlate by {number(alike)}."
     )

@@ -1,10 +1,13 @@
+import base64
 import html
+import io
 import itertools
 import math
 import re
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from report.datasets.formats.visible import Visible
 from report.figures import attention_map
@@ -162,3 +165,30 @@ def test_a_long_text_on_an_axis_leaves_the_index_to_be_read(data, text, phone):
     found = re.findall(re.escape(text[:4]) + r"[^<]*…\u200e?\s*(\S*)(?=</text>)", drawn)
     assert len(found) > 4
     assert all(index.isdigit() for index in found), found
+
+
+@pytest.mark.parametrize("by", ["words", "sentences"])
+def test_markers_of_regions_are_shapes_of_few_and_pixels_of_many(data, monkeypatch, by):
+    """However many tokens there are: what counts is the rows."""
+    firsts, state = data.regions[by], {"layer": 0, "head": 0, "shade": "probability", "by": by}
+    monkeypatch.setattr(map, "SHAPED", len(firsts))
+    few = attention_map.rows(data, **state)
+    lengths = np.diff([*firsts, data.length])
+    region = {
+        first + (length - 1) / 2: n
+        for n, (first, length) in enumerate(zip(firsts, lengths, strict=True))
+    }
+    for marker in few["markers"]:
+        ends = (region[marker[name]] for name in ("current_token", "target_token"))
+        assert marker["span"] == min(lengths[end] for end in ends)
+    monkeypatch.setattr(map, "SHAPED", len(firsts) - 1)
+    many = attention_map.rows(data, **state)
+    assert len(few["markers"]) > 0 == len(many["markers"])
+    pictures = [picture["map"][0]["image"].partition(",")[2] for picture in (few, many)]
+    plain, stamped = (
+        np.asarray(Image.open(io.BytesIO(base64.b64decode(each))).convert("RGBA"), int)
+        for each in pictures
+    )
+    for marker in few["markers"]:
+        place = tuple(int(marker[name]) for name in ("current_token", "target_token"))
+        assert np.abs(stamped[place] - plain[place]).max() > 8, marker

@@ -128,8 +128,10 @@ def test_rows_and_columns_may_be_words(page, address_of, study):
             page.keyboard.press(key)
         told = page.evaluate(TOOLTIP)
         i, j = (firsts[each] for each in place)
-        assert told["current word"].split()[0] == str(i)
-        assert told["target word"].split()[0] == str(j)
+        for name, first in {"current word": i, "target word": j}.items():
+            last = min([n for n in firsts if n > first], default=data.length) - 1
+            place_of = str(first) if last == first else f"{first}–{last}"
+            assert told[name].split()[0] == place_of
         share = re.search(r"([\d.]+)\u202f%", told["title"])[1]
         assert float(share) / 100 == pytest.approx(found.probability[i, j], abs=6e-4)
         away = place[0] - place[1]

@@ -1,6 +1,7 @@
 """What maps of tokens by tokens draw: the picture of cells, markers, guides and the cursor."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import altair
@@ -95,30 +96,29 @@ def legend_place(causal: bool, top: int, *, part: bool = False) -> dict[str, Any
     return {"orient": "none", "legendX": altair.ExprRef(left), "legendY": down}
 
 
+TOP = "top targets"
+"""What marked cells are, in most maps."""
+
+
 def markers(
     size: str | None,
     causal: bool,
     kinds: Kinds,
     offset: int = 0,
-    title: str = "top targets",
-    label: str | None = None,
+    span: str = "1",
+    legend: Mapping[str, Any] = MappingProxyType({"title": TOP}),
     **named: str,
 ) -> altair.Chart:
-    """The marked cells, of the dataset "markers"; size, named: as of `axes`; title: of their
-    legend; label: expression for what it calls a kind."""
-    legend = altair.Legend(
-        **legend_place(causal, 52, part=size is None),
-        **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
-        title=title,
-        symbolOpacity=1,
-        labelFontSize=theme.TICK,
-        rowPadding=2,
-        **({"labelExpr": label} if label else {}),
-    )
+    """The marked cells, of the dataset "markers"; size, named: as of `axes`; span: expression for
+    the cells of a token that one is as large as; legend: its title, and how it looks otherwise."""
+    looks = {"symbolOpacity": 1, "labelFontSize": theme.TICK, "rowPadding": 2} | dict(legend)
+    if not causal:
+        looks["columns"] = altair.ExprRef("width > 420 ? 3 : 1")
+    legend = altair.Legend(**legend_place(causal, 52, part=size is None), **looks)
     cell, down = (f"({length} / {size or count})" for length, count in map_part.SHOWN.items())
     mark = altair.Chart(altair.NamedData("markers")).mark_point(
         filled=True,
-        size=altair.ExprRef(f"clamp(1.5 * pow({cell}, 2), 9, 150)"),
+        size=altair.ExprRef(f"clamp(1.5 * pow({span} * {cell}, 2), 9, 150)"),
         opacity=1,
         xOffset=altair.ExprRef(f"{cell} / 2"),  # the middle of its cell
         yOffset=altair.ExprRef(f"{down} / 2"),

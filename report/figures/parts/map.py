@@ -60,25 +60,29 @@ def controls(data: choices.Heads) -> list[Control | Switch]:
 
 
 SHAPED = 320
-"""Tokens of a passage whose markers are shapes in a still picture, at most."""
+"""Rows whose markers are shapes in a still picture, at most."""
 
 
 def layers(
-    data: PassageData, kinds: cells.Kinds = theme.KINDS, offset: int = 0
+    data: PassageData, kinds: cells.Kinds = theme.KINDS, offset: int = 0, by: str = TOKENS
 ) -> altair.LayerChart:
     """The chart of a map, without its frame.
 
     kinds: of targets, for the markers
     offset: pixels between the picture and its axes
+    by: of `divided_by`, what it opens at
     """
     size, causal = data.length, data.causal
+    of_regions = OF_REGIONS if data.regions else {}
+    if by != TOKENS:
+        of_regions = of_regions | {"span": SPAN}
     return layered(
         cells.picture(),
         _shade_legend(causal),
         *([_shade_title()] if causal else []),
         _edge(),
         cells.guides(size, causal),
-        cells.markers(None, causal, kinds, offset, **(OF_REGIONS if data.regions else {})),
+        cells.markers(None, causal, kinds, offset, **of_regions),
         cells.cursor(),
     ).resolve_scale(color="independent", shape="independent")
 
@@ -92,8 +96,14 @@ def looks(kinds: cells.Kinds = theme.KINDS) -> dict[str, dict]:
 KIND = "by == 'tokens' ? datum.label : replace(datum.label, 'token', slice(by, 0, -1))"
 """Expression: what the legend calls a kind of target, where `divided_by` may stand at "words"."""
 
-OF_REGIONS = {"label": KIND, "named": "(text, index of token)"}
+OF_REGIONS = {
+    "legend": {"title": cells.TOP, "labelExpr": KIND},
+    "named": "(text, index of token)",
+}
 """Of the markers and axes of a map of tokens or regions."""
+
+SPAN = "(datum.span > 1 ? 0.6 * datum.span : 1)"
+"""Expression: how many cells of a token the marker of a region is as large as."""
 
 
 def params(
@@ -154,19 +164,22 @@ def markers(
     """The marked cells: rows with current_token, target_token and kind.
 
     kind: what a target is to a current token
-    firsts: of regions, their first tokens: then a marker is in the middle of their tokens
+    firsts: of regions, their first tokens: then a marker is in the middle of their tokens, and has
+        the number of tokens of the shorter one, "span"
     """
     size = len(attention.marker_count)
-    firsts = range(size) if firsts is None else firsts
-    ends = [*firsts[1:], size]
-    middle = {a: a if b - a == 1 else (a + b - 1) / 2 for a, b in zip(firsts, ends, strict=True)}
+    tokens = range(size) if firsts is None else firsts
+    ends = [*tokens[1:], size]
+    length = {a: b - a for a, b in zip(tokens, ends, strict=True)}
+    middle = {a: a if b == 1 else a + (b - 1) / 2 for a, b in length.items()}
     return [
         {
             "current_token": middle[current],
             "target_token": middle[target],
             "kind": kind(current, target),
         }
-        for current in firsts
+        | ({} if firsts is None else {"span": min(length[current], length[target])})
+        for current in tokens
         for target in attention.largest_targets[current, : attention.marker_count[current]].tolist()
     ]
 
@@ -188,13 +201,13 @@ def rows(
     values, (low, high) = shading.shaded(attention, shade)
     ramp = theme.SCORE_RAMP["dark" if dark else "light"]
     picture = raster.raster(raster.pooled(values, attention.probability), low, high, ramp)
-    size = len(values)
-    if size > SHAPED:
+    size, marked = len(values), len({each["current_token"] for each in markers})
+    if marked > SHAPED:
         colours = {kind: look[1 + dark] for kind, look in kinds.items()}
         raster.stamp(picture, markers, colours, size)
     return {
         "map": [{"image": raster.data_url(picture)}],
-        "markers": markers if size <= SHAPED else [],
+        "markers": markers if marked <= SHAPED else [],
         "edge": edge(attention.visible),
         "cursor": [],
         "no_shade": [],

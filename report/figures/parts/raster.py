@@ -73,7 +73,7 @@ def stamp(
             if marker["kind"] != kind:
                 continue
             top, left = (
-                min(max(marker[name] * edge // size - side // 2, 0), edge - side)
+                min(max(int(marker[name] * edge) // size - side // 2, 0), edge - side)
                 for name in ("current_token", "target_token")
             )
             pixels[top : top + side, left : left + side] = rgba

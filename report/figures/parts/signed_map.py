@@ -113,18 +113,21 @@ def marked(table: altair.Chart, cells: Cells, condition: str) -> altair.Chart:
 
 
 def names(table: altair.Chart, cells: Cells, late: str) -> list[altair.Chart]:
-    """The names of cells that have one as `name`, beside their marks.
+    """The names of cells that have one as `name`: above their marks where cells are high enough,
+    so that no other mark is covered; else beside them.
 
-    late: expression, whether a row is so far to the right that its name stands on the left
+    late: expression, whether a row is so far to the right that its name reaches to the left
     """
     named = table.transform_filter("datum.name !== ''").transform_calculate(late=late)
+    above, half = f"height / {cells.rows} - {cells.side} > {theme.TICK}", f"{cells.side} / 2"
     return [
         mark.encode(x=cells.x, y=cells.y, text=altair.Text("name:N"))
         for mark in theme.halo(
             named.mark_text,
             align=altair.ExprRef("datum.late ? 'right' : 'left'"),
-            dx=altair.ExprRef(f"(datum.late ? -1 : 1) * (2 + {cells.side} / 2)"),
-            baseline="middle",
+            dx=altair.ExprRef(f"(datum.late ? -1 : 1) * ({above} ? -({half}) : 2 + {half})"),
+            dy=altair.ExprRef(f"{above} ? -1 - {half} : 0"),
+            baseline=altair.ExprRef(f"{above} ? 'bottom' : 'middle'"),
             fontSize=theme.TICK,
             fontWeight=600,
         )

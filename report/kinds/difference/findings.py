@@ -188,6 +188,14 @@ class Findings(HeadFindings):
         known = ~np.isnan(before + change)
         return float(np.corrcoef(before[known], (before + change)[known])[0, 1])
 
+    def goes_with_distance(self, measure: str) -> float:
+        """Correlation over heads of how much a measure changed, without sign, with how far
+        attention moved, from -1 to 1: near 0 where the one says nothing of the other."""
+        change = np.abs(self.data.column(changes.CHANGE, measure))
+        known = ~np.isnan(change)
+        pairs = [change[known], self.values(DISTANCE.name)[known]]
+        return float(np.corrcoef(pairs)[0, 1])
+
     def correlation(self, other: "Findings") -> float:
         """Correlation over heads of the distance with that of another model, from -1 to 1."""
         pairs = [of.values(DISTANCE.name).ravel() for of in (self, other)]

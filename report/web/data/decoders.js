@@ -159,13 +159,15 @@ function mapOfRegions(map, by, { firsts, texts }) {
   const unit = by.slice(0, -1);
   const named = (i) => texts[map.region(i)];
   const middle = (i) => (map.span(i)[0] + map.span(i)[1] - 1) / 2;
+  const length = (i) => map.span(i)[1] - map.span(i)[0];
   const markers = (part, target = map.target) => {
     const found = [];
     for (let i = part.top; i < part.top + part.rows; i++) {
       if (map.span(i)[0] !== i || target(i, 0) < 0) continue; // a region has one row of markers
       for (let k = 0; k < map.markers(i); k++) {
         const j = target(i, k);
-        found.push({ current_token: middle(i), target_token: middle(j), kind: kind(i, j) });
+        const span = Math.min(length(i), length(j));
+        found.push({ current_token: middle(i), target_token: middle(j), kind: kind(i, j), span });
       }
     }
     return found;
@@ -177,7 +179,8 @@ function mapOfRegions(map, by, { firsts, texts }) {
     markers,
     picture: (part, pixels) => drawn(map, look, part, pixels),
     cell: (i, j) => ({
-      current_token: i, current_text: named(i), target_token: j, target_text: named(j),
+      current_token: i, current_text: named(i), current_end: map.span(i)[1],
+      target_token: j, target_text: named(j), target_end: map.span(j)[1],
       distance: map.region(i) - map.region(j), backward: map.backward,
       probability: map.probability(i, j), terms: {}, unit,
     }),

@@ -20,13 +20,17 @@ export function mapPicture({ picture, markers, part, square }, ramp, kinds, pape
   if (!place) return pictureOf(pixels, picture);
   const { width, height } = place;
   const [across, down] = [width / part.columns, height / part.rows]; // of a cell
-  const side = Math.sqrt(Math.min(Math.max(1.5 * Math.min(across, down) ** 2, 9), 150));
+  // of regions, whose cells are larger, a part of the shorter side; as SPAN in parts/map.py
+  const sideOf = ({ span = 1 }) => {
+    const length = (span > 1 ? 0.6 * span : 1) * Math.min(across, down);
+    return Math.sqrt(Math.min(Math.max(1.5 * length ** 2, 9), 150));
+  };
   const seen = markers.filter((each) => isIn(part, each));
-  if (square || side * devicePixelRatio < FEW_PIXELS) {
-    const edge = square ?? Math.max(1, Math.round((side * picture.across) / width));
-    stamp(new Uint32Array(pixels.buffer), picture, part, seen, kinds, edge);
-    return pictureOf(pixels, picture);
-  }
+  const isSmall = (each) => square || sideOf(each) * devicePixelRatio < FEW_PIXELS;
+  const shaped = seen.filter((each) => !isSmall(each));
+  const edge = square ?? Math.max(1, Math.round((sideOf({}) * picture.across) / width));
+  stamp(new Uint32Array(pixels.buffer), picture, part, seen.filter(isSmall), kinds, edge);
+  if (!shaped.length) return pictureOf(pixels, picture);
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * devicePixelRatio);
   canvas.height = Math.round(height * devicePixelRatio);
@@ -35,12 +39,13 @@ export function mapPicture({ picture, markers, part, square }, ramp, kinds, pape
   pen.drawImage(pictureOf(pixels, picture), 0, 0, canvas.width, canvas.height);
   pen.scale(canvas.width / width, canvas.height / height);
   // of markers on top of each other nothing but their outlines would be seen
-  pen.strokeStyle = across > 1.5 ? paper : "transparent";
-  pen.lineWidth = across > 12 ? 2.2 : across > 3 ? 0.5 : 0.25;
-  const spots = spotsOf(seen, place, part, side);
+  const least = shaped.reduce((least, { span = 1 }) => Math.min(least, span * across), Infinity);
+  pen.strokeStyle = least > 1.5 ? paper : "transparent";
+  pen.lineWidth = least > 12 ? 2.2 : least > 3 ? 0.5 : 0.25;
+  const spots = spotsOf(shaped, place, part, sideOf);
   for (const [kind, shape, colour] of kinds) {
     pen.fillStyle = colour;
-    outline(pen, spots[kind] ?? [], side / 2, SHAPES[shape]);
+    outline(pen, spots[kind] ?? [], SHAPES[shape]);
   }
   return canvas;
 }
@@ -79,23 +84,23 @@ function stamp(pixels, { across, down }, { top, left, rows, columns }, markers, 
   }
 }
 
-// Where markers are: {kind: [x, y, x, y, ...]} in pixels of the plot.
-function spotsOf(markers, { width, height }, { top, left, rows, columns }, side) {
+// Where markers are, and half of their side: {kind: [x, y, r, x, y, r, ...]} in pixels of the plot.
+function spotsOf(markers, { width, height }, { top, left, rows, columns }, sideOf) {
   const [across, down] = [width / columns, height / rows];
   const spots = {};
   // those of the first and the last token are larger than their cells, and stay within the plot
-  const within = (at, length) => Math.min(Math.max(at, side / 2), length - side / 2);
-  for (const { current_token, target_token, kind } of markers) {
-    spots[kind] ??= [];
-    spots[kind].push(within((target_token - left + 0.5) * across, width));
-    spots[kind].push(within((current_token - top + 0.5) * down, height));
+  const within = (at, r, length) => Math.min(Math.max(at, r), length - r);
+  for (const each of markers) {
+    const [x, y] = [(each.target_token - left + 0.5) * across, (each.current_token - top + 0.5) * down];
+    const r = sideOf(each) / 2;
+    (spots[each.kind] ??= []).push(within(x, r, width), within(y, r, height), r);
   }
   return spots;
 }
 
-function outline(pen, spots, r, shape) {
+function outline(pen, spots, shape) {
   const path = new Path2D();
-  for (let n = 0; n < spots.length; n += 2) shape(path, spots[n], spots[n + 1], r);
+  for (let n = 0; n < spots.length; n += 3) shape(path, spots[n], spots[n + 1], spots[n + 2]);
   pen.fill(path);
   pen.stroke(path);
 }

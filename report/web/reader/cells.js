@@ -16,7 +16,8 @@ export function cells(chart) {
   let pointed = null;
   // The largest targets of a row, where its cells are too small to be aimed at.
   const largest = (i) => {
-    if (!map().target || scale("y")(1) - scale("y")(0) >= TINY) return [];
+    const [top, below] = spanOf(map(), i).map(scale("y"));
+    if (!map().target || below - top >= TINY) return [];
     const targets = Array.from({ length: LARGEST }, (_, k) => map().target(i, k));
     return targets.filter((j) => j >= 0);
   };
@@ -144,7 +145,7 @@ const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
 
 // What a tooltip says of a cell, the sentence first; names: {term: what a reader calls it}.
 function describe(cell, names) {
-  const token = (index, text) => `${index}  “${text}”`;
+  const token = (index, text, end = index + 1) => `${index}${end > index + 1 ? `–${end - 1}` : ""}  “${text}”`;
   const { unit = "token" } = cell;
   const digits = cell.probability < 0.01 ? 1 : 2; // such scores are kept less exactly
   const known = Object.entries(cell.terms).filter(([name]) => names[name]);
@@ -158,7 +159,7 @@ function describe(cell, names) {
     title: gives(cell),
     ...(cell.class ? { "what it is": cell.class } : {}),
     ...scores,
-    [`current ${unit}`]: token(cell.current_token, cell.current_text),
-    [`target ${unit}`]: token(cell.target_token, cell.target_text),
+    [`current ${unit}`]: token(cell.current_token, cell.current_text, cell.current_end),
+    [`target ${unit}`]: token(cell.target_token, cell.target_text, cell.target_end),
   };
 }

@@ -179,6 +179,9 @@ def test_findings_are_those_of_the_tables(root):
     clear = [c for c in each if abs(c.change) > 2 * c.error and abs(c.change) > c.halves]
     assert of.clear("entropy") == len(clear)
     assert of.correlation(of) == pytest.approx(1)
+    sizes = [abs(of.change("entropy", head).change) for head in of.heads]
+    alike = np.corrcoef(sizes, [head.value for head in of.heads])[0, 1]
+    assert of.goes_with_distance("entropy") == pytest.approx(alike)
     before = of.data.column(changes.REFERENCE, "entropy")
     now = before + of.data.column(changes.CHANGE, "entropy")
     assert of.likeness("entropy") == pytest.approx(np.corrcoef(before.ravel(), now.ravel())[0, 1])
