@@ -10,8 +10,8 @@ two runs: 0 is nothing, 1 all of it.
 
 Patching a layer changes nothing before it, and no token sees a later one: a pass starts from the
 hidden states that were kept at that layer, at the token that is patched, with the keys and values
-that the tokens before it have in the run. Heads and both directions are texts of one batch. Of the
-logits only the two that are asked about are computed.
+that the tokens before it have in the run. Heads, both directions and some layers that follow each
+other are texts of one batch. Of the logits only the two that are asked about are computed.
 source: Wang et al. 2022, arXiv 2211.00593; Heimersheim and Nanda 2024, arXiv 2404.15255
 """
 
@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,10 +29,10 @@ from report.effects.anatomy import require_whole
 from report.effects.asked import Asked, of_rows, rows_of
 from report.effects.found import require_one_way
 from report.effects.passing import kept, logits_of
-from report.effects.replay import TOKENS, entering, last_states, logits_from
+from report.effects.replay import NUMBERS, TOKENS, entering, last_states, logits_from
 from report.errors import ReportError
 from report.measurements.precision import summed_by, tolerance
-from report.models.attention.modes import evaluating, unchanged
+from report.models.attention.modes import evaluating, hooked, unchanged
 from report.models.attention.structure import structure
 from report.models.text.vocabulary import words
 
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 LEAST = 0.05
 """Logits between the two runs, at least: shares of less are rounding."""
+
+BEFORE = 180
+"""What a pass costs before it reads a token, in tokens: it reads all weights. About that many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +117,8 @@ class Pair:
         own = run.contexts[layer][first:]
         texts = own.expand(len(contexts) + 1, -1, -1).clone()
         texts[1:, self.start - first :] = contexts
-        (values,) = _values(self, [run], layer, texts[None], first)
-        self.require_same([run], layer, first, values[None, 0])
+        values = _values(self, [run], [layer], [texts[None]], first)[0, 0]
+        self.require_same([run], layer, first, values[:1])
         return values[1:]
 
     def require_same(self, runs: Sequence[Run], layer: int, first: int, values: np.ndarray) -> None:
@@ -178,7 +182,7 @@ def _is_same(pair, first):
     runs = [pair.clean, pair.corrupted]
     own = torch.stack([run.contexts[0][first:] for run in runs])[:, None]
     with suppress(IndexError, NotImplementedError, RuntimeError, ValueError):
-        values = _values(pair, runs, 0, own, first)[:, 0]
+        values = _values(pair, runs, [0], [own], first)[:, 0, 0]
         return bool(np.abs(values - [run.value for run in runs]).max() <= pair.most)
     return False  # a model that wants all tokens, or all logits
 
@@ -258,31 +262,39 @@ def _before(pair, runs, first):
     return known[first, both]
 
 
-def _values(pair, runs, layer, contexts, first):
-    """What is asked of texts with these contexts: float64 [runs, texts], in logits.
+def _values(pair, runs, layers, contexts, first):
+    """What is asked of texts with these contexts: float64 [runs, layers, texts], in logits.
 
     runs: both, clean and corrupted, or one, then `first` is not beyond the first difference
-    contexts: float [runs, texts, T - first, heads * value_dim]
+    layers: that follow each other; the texts of all are one batch that enters the first of them
+    contexts: of each layer float [runs, texts, T - first, heads * value_dim], for its own texts
     """
-    model, texts = pair.loaded.model, contexts.shape[1]
-    states = torch.stack([run.states[layer][first:] for run in runs])
+    model, shape = pair.loaded.model, (len(runs), len(layers), contexts[0].shape[1])
+    texts = shape[1] * shape[2]
+    states = torch.stack([run.states[layers[0]][first:] for run in runs])
     states, ids = (
         each.repeat_interleave(texts, 0)
         for each in (states, torch.as_tensor([run.token_ids[first:] for run in runs]))
     )
-    into, put = structure(model)[layer].output_projection, contexts.flatten(0, 1)
+
+    def put(number, _, args):
+        context = args[0].clone()
+        context.view(*shape, pair.tokens - first, -1)[:, number] = contexts[number]
+        return (context, *args[1:])
+
     before = _before(pair, runs, first)  # first: it may run the model
-    with (
-        entering(model, layer, states),  # first of these: it may, too
-        into.register_forward_pre_hook(lambda _, args: (put, *args[1:])),
-    ):
-        output = last_states(model, ids, texts, before)
+    with entering(model, layers[0], states), hooked([]) as hooks:  # first of these: it may, too
+        for number, layer in enumerate(layers):
+            into = structure(model)[layer].output_projection
+            hooks.append(into.register_forward_pre_hook(partial(put, number)))
+        last = last_states(model, ids, texts, before)[:, -1]
     asked = pair.asked
-    if not pair.columns:
-        logits = logits_from(model, output[:, -1])
-        return of_rows(logits, [asked] * len(logits)).view(len(runs), -1).cpu().numpy()
-    logits = logits_from(model, output[:, -1], [asked.token, asked.against]).double()
-    return (logits[:, 0] - logits[:, 1]).view(len(runs), -1).cpu().numpy()
+    if pair.columns:
+        logits = logits_from(model, last, [asked.token, asked.against]).double()
+        return (logits[:, 0] - logits[:, 1]).view(shape).cpu().numpy()
+    few = last.split(max(1, NUMBERS // model.get_output_embeddings().weight.shape[0]))
+    found = [of_rows(logits_from(model, some), [asked] * len(some)) for some in few]
+    return torch.cat(found).view(shape).cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -307,44 +319,54 @@ def patched(pair: Pair, progress: Callable[[int, int], None] | None = None) -> P
     raises: ReportError as `Pair.of`
     """
     parts, found = structure(pair.loaded.model), []
-    for layer, part in enumerate(parts):
-        found.append(_layer(pair, layer, part.heads))
-        if progress:
+    # several layers at once read the weights less often, and repeat what is before a patched layer
+    changed = pair.tokens - pair.start
+    few = max(1, round((BEFORE * len(parts) / (parts[0].heads * (changed + 3))) ** 0.5))
+    for layers in np.split(np.arange(len(parts)), range(few, len(parts), few)):
+        found.append(_layers(pair, layers.tolist(), parts[layers[0]].heads))
+        for layer in layers.tolist() if progress else []:
             progress(layer + 1, len(parts))
-    (lost, restored) = (np.stack(each) for each in zip(*found, strict=True))
+    lost, restored = np.concatenate(found, 1)
     before = ((0, 0), (0, 0), (pair.start, 0))
     at_each = [np.pad(each[:, :, :-1], before) for each in (restored, lost)]
     return Patched(*at_each, restored[:, :, -1], lost[:, :, -1])
 
 
-def _layer(pair, layer, heads):
-    """Shares of the clean run and of the corrupted one, float64 [runs, heads, T - start + 1], of
-    each head at each token that may differ, then at all."""
+def _layers(pair, layers, heads):
+    """Shares of the clean run and of the corrupted one, float64 [runs, layers, heads, T - start +
+    1], of each head at each token that may differ, then at all."""
     runs = [pair.clean, pair.corrupted]
     places: dict[int, list[slice]] = {}
     for place in range(pair.start, pair.tokens):
         places.setdefault(pair.first(place), []).append(slice(place, place + 1))
     everywhere = pair.first(pair.start)
     places[everywhere].append(slice(pair.start, None))
-    shares = np.empty((len(runs), heads, pair.tokens - pair.start + 1))
+    shares = np.empty((len(runs), len(layers), heads, pair.tokens - pair.start + 1))
     for first, spans in places.items():
-        own = torch.stack([run.contexts[layer][first:] for run in runs])
         # where a pass begins is right or wrong in all layers alike; each layer is tried at one
-        tried = layer == 0 or first == everywhere
+        tried = 0 in layers or first == everywhere
         cells = [(span, head) for span in spans for head in range(heads)]
-        few = max(1, TOKENS // (len(runs) * own.shape[1]) - tried)
+        few = max(1, TOKENS // (len(runs) * len(layers) * (pair.tokens - first)) - tried)
         for start in range(0, len(cells), few):
             some = cells[start : start + few]
-            texts = own[:, None].repeat(1, len(some) + tried, 1, 1)
-            by_head, other = (each.unflatten(-1, (heads, -1)) for each in (texts, own.flip(0)))
-            for number, (span, head) in enumerate(some, tried):
-                at = slice(span.start - first, span.stop and span.stop - first)
-                by_head[:, number, at, head] = other[:, at, head]
-            values = _values(pair, runs, layer, texts, first)
-            if tried:
-                pair.require_same(runs, layer, first, values[:, 0])
+            texts = [_exchanged(runs, layer, first, some, heads, tried) for layer in layers]
+            values = _values(pair, runs, layers, texts, first)
+            for number, layer in enumerate(layers if tried else []):
+                pair.require_same(runs, layer, first, values[:, number, 0])
             for number, (span, head) in enumerate(some, tried):
                 place = -1 if span.stop is None else span.start - pair.start
                 for way, run in enumerate(runs):
-                    shares[way, head, place] = pair.shares(run, values[way, number])
+                    shares[way, :, head, place] = pair.shares(run, values[way, :, number])
     return shares
+
+
+def _exchanged(runs, layer, first, cells, heads, tried):
+    """Contexts of a layer with a head's of the other run at some tokens, float [runs, texts, T -
+    first, heads * value_dim]; where `tried`, the first text is the run itself."""
+    own = torch.stack([run.contexts[layer][first:] for run in runs])
+    texts = own[:, None].repeat(1, len(cells) + tried, 1, 1)
+    by_head, other = (each.unflatten(-1, (heads, -1)) for each in (texts, own.flip(0)))
+    for number, (span, head) in enumerate(cells, tried):
+        at = slice(span.start - first, span.stop and span.stop - first)
+        by_head[:, number, at, head] = other[:, at, head]
+    return texts

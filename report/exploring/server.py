@@ -7,7 +7,6 @@ newest wins, and what is under way for it is dropped after the layer that it is 
 
 from __future__ import annotations
 
-import gc
 import hmac
 import json
 import re
@@ -153,11 +152,8 @@ class Desk:
             self.answers[answer.number] = answer
             if len(self.answers) > KEPT:
                 self.answers.popitem(last=False)
-            full = self._size() > MEMORY
             while len(self.answers) > 1 and self._size() > MEMORY:
                 self.answers.popitem(last=False)
-        if full:
-            gc.collect()  # not all that is large goes by itself
 
     def _size(self):
         views = [each for answer in self.answers.values() for each in answer.read]

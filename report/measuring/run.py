@@ -110,12 +110,17 @@ def read(study: Study) -> Any:
     raises: ReportError with file and line if it cannot be read
     """
     wanted = study.front_matter
-    kind, question = folders.kind(wanted.kind), kinds.questions().get(wanted.kind)
-    with study.blaming(question.blamed if question else wanted.kind):
-        inputs = kind.inputs(wanted)
+    with study.blaming(_blamed(wanted.kind)):
+        inputs = folders.kind(wanted.kind).inputs(wanted)
     if study.allow_local and isinstance(getattr(inputs, "corpus", None), Corpus):
         return replace(inputs, corpus=replace(inputs.corpus, allow_local=True))
     return inputs
+
+
+def _blamed(kind):
+    """The key that is named when what a kind reads cannot be read."""
+    question = kinds.questions().get(kind)
+    return question.blamed if question else kind
 
 
 def largest(study: Study, project: Project) -> dict[str, int | None]:
@@ -201,7 +206,7 @@ def _require_read(task, study, announce):
     from report.models.load.load import without_weights
 
     loaded = without_weights(task.source, announce, **task.options)
-    with study.blaming("passage", "prompts", "table"):
+    with study.blaming("passage", "prompts", "table", _blamed(task.kind)):
         if loaded is not None:
             tokenized(loaded, task.inputs)
 

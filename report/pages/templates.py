@@ -44,7 +44,13 @@ ASKED: Stamps = {}
 class _Template(Template):
     def render(self, *args, **kwargs):
         with authored(self.filename):
-            return super().render(*args, **kwargs)
+            context = self.new_context(dict(*args, **kwargs))
+            try:
+                return self.environment.concat(self.root_render_func(context))
+            except Exception:
+                self.environment.handle_exception()
+            finally:
+                context.vars.clear()  # its macros know it: all that a page shows would stay there
 
 
 class _Environment(Environment):

@@ -1,14 +1,16 @@
 """Two texts whose heads are patched on the page of `explore`: what an article of them has."""
 
+import gc
 import re
 import threading
+import weakref
 from urllib.parse import urlencode
 
 import pytest
 
 from report.datasets import store
 from report.exploring import server
-from report.exploring.page import Question
+from report.exploring.page import LENS, Question
 from report.exploring.server import Desk
 from report.kinds.pair import measure as kind
 from report.kinds.pair.live import LivePair
@@ -122,6 +124,20 @@ def test_a_newer_question_ends_it_after_a_layer(explorer, asked):
     with pytest.raises(StoppedError):
         answered(explorer, 9, progress=step, patch=asked[::-1])
     assert plain.read  # so that only patching was left to be measured
+
+
+def test_what_an_answer_shows_goes_with_it(explorer, asked):
+    """And not once Python looks for cycles, which may be long after memory is full."""
+    gc.disable()
+    try:
+        for number, question in enumerate(({}, {"predict": LENS}, {"patch": asked}), 10):
+            answer = answered(explorer, number, **question)
+            assert all(make() for make in answer.files.values())
+            shown = [weakref.ref(each) for each in (answer, *answer.read)]
+            del answer
+            assert not [each() for each in shown if each()]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.browser

@@ -53,13 +53,13 @@ def decode(dataset: dict) -> dict[str, dict[str, np.ndarray]]:
 def decode_known(
     dataset: dict,
     wanted: Mapping[str, Set[str]],
-    counted: Mapping[str, Mapping[str, int]],
+    counted: Mapping[str, Mapping[str, int | range]],
 ) -> dict[str, dict[str, np.ndarray]]:
     """As `decode`, of tables that are known.
 
     wanted: table name -> names of its columns
-    counted: table name -> column -> how many it counts from 0; there is a row for each combination,
-        and the last of these columns counts fastest
+    counted: table name -> column -> how many it counts from 0, or what it counts; there is a row
+        for each combination, and the last of these columns counts fastest
     raises: ReportError as `decode`, or if a table has other columns or rows
     """
     tables = decode(dataset)
@@ -67,9 +67,10 @@ def decode_known(
         if odd := sorted(columns ^ tables.get(name, {}).keys()):
             raise damaged(f"table {name!r} has other columns than it should: {odd[0]!r}")
     for name, numbers in counted.items():
-        expected = np.indices(tuple(numbers.values())).reshape(len(numbers), -1)
-        if not np.array_equal([tables[name][column] for column in numbers], expected):
-            every = ", ".join(f"{number} of {column}" for column, number in numbers.items())
+        each = {c: range(n) if isinstance(n, int) else n for c, n in numbers.items()}
+        expected = np.array(np.meshgrid(*each.values(), indexing="ij")).reshape(len(each), -1)
+        if not np.array_equal([tables[name][column] for column in each], expected):
+            every = ", ".join(f"{len(values)} of {column}" for column, values in each.items())
             raise damaged(f"table {name!r} has not a row for each: {every}")
     return tables
 

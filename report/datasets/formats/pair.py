@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
-from report.errors import ReportError
 
 if TYPE_CHECKING:
     from report.effects.patching import Patched
@@ -176,7 +175,7 @@ def _or(place):
 
 
 def decode(
-    table: Mapping[str, Any], layers: int, heads: int, tokens: int, errors: bool = False
+    table: dict, layers: int, heads: int, tokens: range, errors: bool = False
 ) -> dict[str, dict[str, np.ndarray]]:
     """Table name -> column -> array, checked.
 
@@ -184,23 +183,15 @@ def decode(
         errors
     raises: ReportError if a table or a column is missing, or has other rows than that
     """
-    tables = columnar.decode(table)
+    of_heads = {"layer": layers, "head": heads}
     wanted = {
         "tokens": {"layer", "head", "token", *AT_TOKEN},
         "heads": {"layer", "head", *HEADS},
         "receivers": {"layer", "head", "matched", "senders", *CHANNELS},
         "edges": {"layer", "head", "matched", "from", "from_layer", "from_head", "by", "edge"},
     }
-    shares = {*AT_TOKEN, *HEADS, *CHANNELS, "edge"}
-    for name, columns in wanted.items():
-        if errors:
-            columns |= {ERROR.format(share) for share in columns & shares}
-        odd = sorted(columns ^ tables.get(name, {}).keys())
-        if odd:
-            raise ReportError(f"table {name!r} has other columns than it should: {odd[0]!r}")
-    for name, shape in (("tokens", (layers, heads, tokens)), ("heads", (layers, heads))):
-        expected = np.indices(shape)[:2].reshape(2, -1)
-        found = np.array([tables[name]["layer"], tables[name]["head"]])
-        if found.shape != expected.shape or (found != expected).any():
-            raise ReportError(f"table {name!r} is not of {layers} layers of {heads} heads")
-    return tables
+    shares = {*AT_TOKEN, *HEADS, *CHANNELS, "edge"} if errors else set()
+    for columns in wanted.values():
+        columns |= {ERROR.format(share) for share in columns & shares}
+    counted = {"tokens": {**of_heads, "token": tokens}, "heads": of_heads}
+    return columnar.decode_known(table, wanted, counted)

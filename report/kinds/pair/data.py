@@ -141,13 +141,8 @@ class PairData(ModelData):
 
     @functools.cached_property
     def _tables(self):
-        try:
-            several = len(self.pairs) > 1
-            return decode(self._read(FILE), self.layers, self.heads, len(self.changed), several)
-        except ReportError as error:
-            if str(self.path) in str(error):
-                raise
-            raise damaged(f"{self.path / FILE}: {error}") from error
+        about = self.layers, self.heads, self.changed, len(self.pairs) > 1
+        return self._decode(FILE, decode, *about)
 
     def at_tokens(self, way: str) -> np.ndarray:
         """What patching each head at each token alone does, float [layers, heads, changed tokens].

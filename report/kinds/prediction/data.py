@@ -9,7 +9,7 @@ import numpy as np
 
 from report.datasets.damaged import fitting
 from report.datasets.formats import prediction, prediction_head, prediction_lens
-from report.datasets.read.model import ModelData
+from report.datasets.read.model import ModelData, with_memory
 from report.errors import ReportError
 from report.kinds.passage.data import PassageData, PassageModels, Token, tokens_of
 from report.kinds.prediction.generated import GeneratedData
@@ -154,16 +154,9 @@ class Sentence:
             words_of(told["words"]),
         )
 
+    @with_memory(lambda _: 64)  # figures and sentences ask for the same at many states
     def head(self, layer: int, head: int) -> Head:
         """One head on this text."""
-        return self._head(layer, head)
-
-    @functools.cached_property
-    def _head(self):
-        """`_read_head`, which keeps some: figures and sentences ask for the same at many states."""
-        return functools.lru_cache(maxsize=64)(self._read_head)
-
-    def _read_head(self, layer, head):
         told = self._data._read(prediction_head.head_file(self.number, layer, head))
         with fitting(f"text {self.number}"):
             arrays = prediction_head.decode(told)
@@ -215,7 +208,8 @@ class PredictionData(ModelData):
     def sentences(self) -> list[Sentence]:
         """The texts, in the order of the front matter."""
         about = self.manifest["prediction"]["sentences"]
-        return [Sentence(self, number) for number in range(len(about))]
+        own = copy.copy(self)  # which does not hold them: they go with the data, not later
+        return [Sentence(own, number) for number in range(len(about))]
 
     @property
     def has_lens(self) -> bool:

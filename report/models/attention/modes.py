@@ -102,10 +102,10 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
 
 
 @contextmanager
-def hooked(hooks: list[RemovableHandle]) -> Iterator[None]:
-    """Within the context, hooks act that were registered for it."""
+def hooked(hooks: list[RemovableHandle]) -> Iterator[list[RemovableHandle]]:
+    """Within the context, hooks act that were registered for it; more may be added to the list."""
     try:
-        yield
+        yield hooks
     finally:
         for hook in hooks:
             hook.remove()

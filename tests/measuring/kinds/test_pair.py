@@ -228,7 +228,14 @@ def test_pairs_whose_tokens_are_not_aligned_are_refused_by_their_word(falcon, fi
     ("change", "message"),
     [
         (lambda d: d["tables"]["heads"]["columns"].pop("zero"), "has other columns"),
-        (lambda d: d["tables"]["heads"]["columns"]["layer"]["values"].reverse(), "8 layers of 8"),
+        (
+            lambda d: d["tables"]["heads"]["columns"]["layer"]["values"].reverse(),
+            "each: 8 of layer",
+        ),
+        (
+            lambda d: d["tables"]["tokens"]["columns"]["token"]["values"].reverse(),
+            "8 of head, 11 of token",
+        ),
         (lambda d: d["tables"]["receivers"]["columns"]["all"].update(step=1.0), "another share"),
         (lambda d: d["tables"]["edges"]["columns"]["edge"].update(step=1e-9), "smaller than"),
     ],
