@@ -55,7 +55,8 @@ def use(data: AtlasData) -> str:
     return (
         "Choose the head that reads, by the sliders or by a click on it in any figure, and what "
         "for. Click on a point to see what that head reads in its turn. Heads that are looked for "
-        "in any figure stay bright."
+        "in any figure stay bright. Where the page has a field that finds heads, drag over points, "
+        "with a finger sideways: all figures mark these heads."
     )
 
 
@@ -115,6 +116,7 @@ def chart(data: AtlasData, **state: int | str) -> altair.LayerChart:
             *marking.marked("layer", "head"),
             marking.found(),
         ],
+        brush="points",
     )
 
 

@@ -35,15 +35,16 @@ UNKNOWN = (0, 3)
 """A head that `to_line_end` does not apply to."""
 
 
-def study(folder, without=(), examples=True):
-    """`AtlasData`, written into `folder`; without: measures that were not taken."""
-    path = folder / "0123456789ab"
+def study(folder, without=(), examples=True, key="0123456789ab", name="hand"):
+    """`AtlasData`, written into `folder`; without: measures that were not taken; name: of the
+    model."""
+    path = folder / key
     files = Folder(path)
-    for name, measure in (shipped() | NUMBERS).items():
-        if name not in without:
-            sources = {source: means(name, source) for source in ("corpus", "control")}
+    for taken, measure in (shipped() | NUMBERS).items():
+        if taken not in without:
+            sources = {source: means(taken, source) for source in ("corpus", "control")}
             table = head_statistics.encode(measure, sources)
-            files.write(head_statistics.FILE.format(name), table)
+            files.write(head_statistics.FILE.format(taken), table)
     words = {token: {"text": text} for token, text in WORDS.items()}
     files.write(form.FILE, form.encode(portraits(), words, examples, {}))
     about = {
@@ -55,12 +56,12 @@ def study(folder, without=(), examples=True):
             "reason": "",
         },
     }
-    _close(files, path, "atlas", about)
+    _close(files, path, "atlas", about, name)
     return opened([path])
 
 
-def _close(files, path, kind, about):
-    model = {"name": "hand", "num_attention_heads": HEADS, "layers_measured": LAYERS}
+def _close(files, path, kind, about, name="hand"):
+    model = {"name": name, "num_attention_heads": HEADS, "layers_measured": LAYERS}
     hand_made.close(path, kind, model, files.files, **about)
 
 

@@ -594,6 +594,8 @@ def test_composition_follows_what_is_read_and_who_reads(desk, atlas_address):
     until(desk, f"document.querySelector('#fig-{number}').textContent.includes('For its values')")
     set_to(desk, number, layer=1, head=0)
     until(desk, f"document.querySelector('#fig-{number}').textContent.includes('L1H0 reads')")
+    seen = desk.locator(f"#fig-{number} .live-figure__seen").text_content()
+    assert "Token by token" not in seen  # as where a map is of regions
 
 
 def test_articles_about_a_model_find_its_atlas(atlas, tmp_path):

@@ -199,6 +199,85 @@ def test_two_heads_stand_side_by_side_also_of_another_atlas(page, root, site):
     ).wait_for()  # the page is loaded again
 
 
+def held(page, pattern):
+    """Has the answers to matching requests wait; returns a function that lets all go on, and says
+    how many those were."""
+    waiting = []
+
+    def go_on():
+        for route in waiting:
+            route.continue_()
+        page.unroute(pattern)
+        return len(waiting)
+
+    page.route(pattern, lambda route: waiting.append(route))
+    return go_on
+
+
+@pytest.mark.browser
+def test_numbers_are_of_the_head_that_was_asked_for_last_whichever_come_first(page, root, site):
+    _, small, three = site
+    go_on = held(page, "**/datasets/three/*.json")
+    other = f"beside=L3H0&beside-atlas=three&beside-model={three.names[0]}"
+    go(page, root, f"head=L1H2&{other}")
+    until(page, "document.querySelector('.head__row')")
+    page.evaluate("location.hash = 'head=L2H1'")
+    assert measure(texts(page), "Lost") == in_words(small, "lost", 2, 1)
+    assert go_on() > 0
+    figure = page.locator(".live-figure").last
+    figure.scroll_into_view_if_needed()
+    figure.and_(page.locator(".live-figure--live")).wait_for()
+    assert measure(texts(page), "Lost") == in_words(small, "lost", 2, 1)
+    assert page.locator(".head__row > div").count() == page.locator(".head__row").count()
+    page.evaluate("location.hash = 'head=L1H2'")
+    page.locator("h1", has_text="L1H2 of hand").wait_for()
+    assert measure(texts(page), "Lost") == in_words(small, "lost", 1, 2)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "kept", [{}, {"atlases": [{"article": "three", "model": "x", "label": "X"}]}]
+)
+def test_what_the_site_says_of_heads_may_be_of_an_earlier_build(page, root, site, kept):
+    page.route("**/models/heads.json", lambda route: route.fulfill(json=kept))
+    go(page, root, "head=L1H2")
+    assert measure(texts(page), "Lost") == in_words(site[1], "lost", 1, 2)
+    page.locator(".head__choose").wait_for(state="visible")
+    assert page.locator(".head__says").text_content() == ""
+    offered = page.locator(".head__choose [name=model] option").all_text_contents()
+    assert offered[1:] == ["X, in “three”"] * len(kept)
+
+
+@pytest.mark.browser
+def test_what_is_not_drawn_yet_says_nothing_and_is_printed_the_second_time(page, root):
+    go_on = held(page, "**/figures/hand/*.vega.json")
+    go(page, root, "head=L1H2")
+    texts(page)
+    last = page.locator(".live-figure").last
+    words = last.locator("figcaption")
+    assert not last.locator(".live-figure__seen").is_visible()  # it is of another head
+
+    def printed():
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        said = words.evaluate("each => getComputedStyle(each, '::after').content")
+        chart = last.locator(".live-figure__box").first.is_visible()
+        page.emulate_media(media="screen")
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        return said, chart
+
+    until(page, "document.querySelector('.live-figure').dataset.page")  # the scripts are at work
+    said, chart = printed()
+    assert "print once more" in said and not chart
+    go_on()
+    last.and_(page.locator(".live-figure--live")).wait_for()
+    assert printed() == ("none", True)
+    until(
+        page,
+        "[...document.querySelectorAll('.live-figure__seen')].at(-1).textContent.includes('L1H2')",
+    )
+
+
 @pytest.mark.browser
 def test_on_a_phone_numbers_of_two_heads_stand_below_each_other(phone, root, site):
     _, _, three = site

@@ -45,6 +45,9 @@ def press(page, number, name, key):
         ("#fig-1:layer=2,head=5", ["fig-1", {"layer": "2", "head": "5"}]),
         ("#fig-1:layer=2%2Chead=5", ["fig-1", {"layer": "2", "head": "5"}]),
         ("#fig-1%3Alayer%3D2%2Chead%3D5", ["fig-1", {"layer": "2", "head": "5"}]),
+        ("#fig-1:found=L3H0%2CL5H5", ["fig-1", {"found": "L3H0,L5H5"}]),
+        ("#fig-1%3Afound%3DL3H0%252CL5H5", ["fig-1", {"found": "L3H0,L5H5"}]),
+        ("#fig-1:found=a%2C%20b%3Dc%2Chead=2", ["fig-1", {"found": "a, b=c", "head": "2"}]),
         ("#fig-7:singled=0+3", ["fig-7", {"singled": "0+3"}]),
         ("#fig-7:singled=0%2B3,", ["fig-7", {"singled": "0+3"}]),
         ("#fig-1:layer=1=2,head=5,=3,x=", ["fig-1", {"head": "5"}]),
@@ -57,8 +60,15 @@ def test_fragments_are_read_as_they_come_through_mail_and_chat(scripts, fragment
     assert scripts.evaluate(PARSED, fragment) == expected
 
 
-def test_what_is_written_is_read_again(scripts):
-    values = {"layer": 2, "target": "a, b = c: d%#é", "singled": "1+2"}
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"layer": 2, "target": "a, b = c: d%#é", "singled": "1+2"},
+        {"found": "L3H0,L5H5"},
+        {"found": "previous > 0.9,entropy<=1"},
+    ],
+)
+def test_what_is_written_is_read_again(scripts, values):
     written = scripts.evaluate(
         "values => import('/assets/reader/address.js').then(m => m.fragment('fig-3', values))",
         values,

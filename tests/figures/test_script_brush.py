@@ -103,6 +103,15 @@ def test_heads_dragged_over_on_the_control_are_found_there(tab):
     assert found(tab, MAP) == [PREVIOUS]
 
 
+def test_points_whose_axes_no_question_knows_are_asked_for_by_name(tab):
+    composition = NUMBERS["composition"]
+    drag(tab, composition, (-0.45, 0.275), (0.2, 0.255))  # around the heads 1 and 2 of layer 0
+    assert found(tab, MAP) == found(tab, composition) == ["L0H1", "L0H2"]
+    assert field(tab, MAP) == field(tab) == "L0H1, L0H2"
+    drag(tab, composition, (0.4, 0.5), (-0.2, 0.4))  # where no head is
+    assert found(tab, MAP) == [] and field(tab) == ""
+
+
 def test_what_is_typed_is_marked_by_keys_alone(tab):
     tab.locator(f"#fig-{MAP} input[type=search]").focus()
     tab.keyboard.type("L0H1, L2H3")

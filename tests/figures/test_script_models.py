@@ -6,9 +6,14 @@ import pytest
 
 from report.datasets import store
 from report.figures.build import vega
+from report.figures.parts.groups import groups
+from report.kinds.atlas.beside import NUMBERS
+from report.kinds.atlas.data import opened
+from report.measures import shipped
 from report.pages.article import ArticleFigures, figure_for
-from tests.figures import hand_made, live_page
+from tests.figures import hand_atlas, hand_made, live_page
 from tests.figures.live_page import go_live, ink, until
+from tests.serving import served
 
 
 @pytest.fixture
@@ -73,6 +78,67 @@ def test_a_layer_that_the_other_model_has_not_is_said(page, address):
     page.locator("#fig-1 input[name=layer]").focus()
     page.keyboard.press("ArrowLeft")
     note.wait_for(state="hidden")
+
+
+@pytest.fixture(scope="module")
+def atlases(tmp_path_factory):
+    """The data of two atlases, of which only the first has groups and knows the entropy, and the
+    address of their page."""
+    site = tmp_path_factory.mktemp("atlases")
+    folder, known = site / "datasets" / "hand", {*shipped(), *NUMBERS}
+    grouped = hand_atlas.study(folder)
+    kept = {"induction", "lost", "to_previous_token"}
+    few = hand_atlas.study(folder, known - kept, key="1" * 12, name="few")
+    data = opened([grouped.path, few.path])
+    assert groups(grouped)[0] and not groups(few)[0]
+    live_page.write(site, data, ["heads_by_two", "heads_map"])
+    with served(site) as root:
+        yield data, f"{root}articles/hand/"
+
+
+@pytest.mark.browser
+def test_what_a_model_does_not_have_is_not_offered(page, atlases):
+    page.goto(atlases[1])
+    go_live(page, 1)
+    colour, up = (page.locator(f"#fig-1 select[name={name}]") for name in ("colour", "up"))
+    offered = lambda each: each.locator("option:not([hidden])").count()  # noqa: E731
+    every = offered(colour), offered(up)
+    colour.select_option("group")
+    up.select_option("entropy")
+    until(page, "document.querySelectorAll('#fig-1 .live-figure__groups li').length > 1")
+    page.locator("#fig-1 input[value=few]").check(force=True)
+    note = page.locator("#fig-1 .live-figure__note")
+    note.wait_for(state="visible")
+    assert (colour.input_value(), up.input_value()) == ("layer", "induction")
+    assert offered(colour) == 1 + offered(up) == 4
+    assert note.inner_text() == (
+        "few does not have “Entropy”: “Induction on random tokens” is shown. "
+        "few does not have “group of like heads”: “layer” is shown."
+    )
+    up.select_option("lost")
+    note.wait_for(state="hidden")
+    page.locator("#fig-1 input[value=hand]").check(force=True)
+    until(page, "!document.querySelector('#fig-1 [name=colour] [value=group]').hidden")
+    assert (offered(colour), offered(up)) == every
+    assert (colour.input_value(), up.input_value()) == ("layer", "lost")
+    page.goto("about:blank")
+    page.goto(f"{atlases[1]}#fig-2:model=few,colour=group")
+    go_live(page, 2)
+    coloured = page.locator("#fig-2 fieldset:has([data-param=colour])")
+    coloured.wait_for(state="hidden")
+    page.locator("#fig-2 input[value=hand]").check(force=True)
+    coloured.wait_for(state="visible")
+
+
+def test_what_only_another_model_has_is_among_the_controls(atlases):
+    data, _ = atlases
+    article = ArticleFigures("hand", live_page.PROJECT, data)
+    article.announced = ["heads_by_two", "heads_map"]
+    few = data.names[1]
+    scatter, map_ = (article.figure(name, model=few) for name in article.announced)
+    for html in (scatter, map_):
+        assert 'value="group"' in html and 'value="entropy"' in html
+    assert "oloured by" not in re.search(r"As it opens \((.*?)\)", map_)[1]
 
 
 def test_specifications_name_each_other_and_their_own_sliders(models):

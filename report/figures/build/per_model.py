@@ -8,7 +8,7 @@ one to the other.
 
 import functools
 from dataclasses import replace
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from report.errors import ReportError
 from report.figures.build import defaults
@@ -69,20 +69,25 @@ def controls_of(
 def reach(
     figure: Figure, data: PassageModels, controls: list[choices.Control | choices.Switch]
 ) -> list[choices.Control | choices.Switch]:
-    """Controls whose sliders reach what any of the models has, with the labels of each."""
+    """Controls that reach what any of the models has: sliders with the labels of each, switches
+    with the options of all; then those that only other models have."""
     of_models = {}
     for name, model in _drawable(figure, data).items():
         for control in figure.controls(model):
-            if isinstance(control, choices.Control):
-                of_models.setdefault(control.param, {})[name] = control
+            of_models.setdefault(control.param, {})[name] = control
+    there = {control.param for control in controls}
+    others = [next(iter(of.values())) for param, of in of_models.items() if param not in there]
     return [
         _of_any(control, of_models[control.param]) if control.param in of_models else control
-        for control in controls
+        for control in (*controls, *others)
     ]
 
 
 def _of_any(control, of_models):
-    """A slider over what any model has; of_models: name of a model -> its slider."""
+    """A control over what any model has; of_models: name of a model -> its own."""
+    if isinstance(control, choices.Switch):
+        options = dict(chain.from_iterable(each.options.items() for each in of_models.values()))
+        return replace(control, options=control.options | options)
     widest = max(each.maximum for each in of_models.values())
     labels = {name: each.labels for name, each in of_models.items()}
     differ = any(each != control.labels for each in labels.values())

@@ -1,10 +1,13 @@
 // Heads that a reader drags over, in any chart of heads: the field that finds heads then says which
 // these are, so that all figures mark them, a reader can change the words, and the address has them.
-// report.brush names the columns that both axes stand for. A mouse may drag any way, a finger sideways
-// first: up and down it scrolls the page.
+// report.brush names the columns that both axes stand for; "points": they stand for none, and the names
+// of the heads are said. A mouse may drag any way, a finger sideways first: up and down it scrolls the
+// page.
 
+import { stops } from "../reader/items.js";
 import { ask, isTouch } from "../reader/marks.js";
 import { inPlot } from "../reader/plot.js";
+import { headName } from "../reader/words.js";
 
 const DRAGGED = { true: 12, false: 4 }; // pixels before it is a drag, of a finger and of a mouse
 
@@ -56,8 +59,9 @@ function draw(box, { canvasBox }, from, to) {
 
 function choose(chart, from, to) {
   const { view, figure, report } = chart;
-  const cells = report.brush.join() === "layer,head"; // that a corner is in, not points around it
   const corners = [from, to].map((event) => inPlot(view, event));
+  if (report.brush === "points") return ask(namesWithin(chart, corners), figure, true);
+  const cells = report.brush.join() === "layer,head"; // that a corner is in, not points around it
   const columns = {};
   for (const [axis, name] of report.brush.entries()) {
     const column = name.replace(/{(\w+)}/g, (_, param) => view.signal(param)).replace(/^corpus_/, "");
@@ -66,6 +70,17 @@ function choose(chart, from, to) {
     if (Object.keys(bounds).length) columns[column] = bounds;
   }
   ask(figure.anyFinder.wordsFor(columns), figure, true);
+}
+
+// The names of the heads whose points lie between two corners, [x, y] in the plot.
+function namesWithin(chart, corners) {
+  const within = (place, axis) => {
+    const [low, high] = corners.map((corner) => corner[axis]).sort((one, other) => one - other);
+    return low <= place && place <= high;
+  };
+  const heads = stops(chart).filter(({ x, y }) => within(x, 0) && within(y, 1)).map(({ item }) => item.datum);
+  heads.sort((one, other) => one.layer - other.layer || one.head - other.head);
+  return heads.map(headName).join(", ");
 }
 
 // The numbers between two places of an axis; a side beyond the plot bounds nothing.

@@ -13,7 +13,7 @@ import {
 import { Finder } from "./find.js";
 import { markGroups, tellGroups } from "./groups.js";
 import { Reading } from "./texts.js";
-import { fitSliders, freeSliders } from "./models.js";
+import { fitControls, freeSliders } from "./models.js";
 import { headName } from "../reader/words.js";
 import { tellSeen } from "./sentence.js";
 
@@ -214,7 +214,7 @@ export class Figure {
   // Draws what the controls say. `figureshown` or `figurefailed` tells how that ended.
   async show() {
     try {
-      await fitSliders(this, this.charts[0].specAddress);
+      await fitControls(this, this.charts[0].specAddress);
       this.inputs.forEach(showValue);
       const state = this.state;
       await Promise.all(this.charts.map((chart) => chart.show(state)));

@@ -29,14 +29,14 @@ export async function tellSeen(figure, state) {
   const [nodes, others] = opens ? first.get(place) : await told(figure, state, wanted);
   if (keyOf(figure, figure.shows) !== wanted) return; // another state is shown by now
   place.hidden = !nodes;
-  if (nodes) place.replaceChildren(...ofTokens(state), ...nodes);
+  if (nodes) place.replaceChildren(...ofTokens(figure, state), ...nodes);
   if (also) also.textContent = nodes && others ? `${others.trim()} ` : "";
   nameHeads(place, figure.model);
 }
 
 // What the sentence is of, where a map is of regions for now: it says what single tokens do.
-function ofTokens({ by = "tokens" }) {
-  if (by === "tokens") return [];
+function ofTokens({ looks }, { by }) {
+  if (!("by" in looks) || by === "tokens") return [];
   const of = document.createElement("span");
   of.className = "live-figure__of";
   of.textContent = "Token by token: ";

@@ -48,8 +48,12 @@ function atlas(page, url) {
 
 const here = atlas(document, location.href.split("#")[0]);
 
-// What the site says of all atlases: {atlases, titles}; nothing where this page lies alone.
-const site = loadJson(new URL("models/heads.json", ROOT).href).catch(() => ({ atlases: [], titles: {} }));
+// What the site says of all atlases: {atlases, titles}; nothing where this page lies alone, or a browser
+// has kept a file of an earlier build that says less.
+const site = loadJson(new URL("models/heads.json", ROOT).href).then(
+  ({ atlases = [], titles = {} }) => ({ atlases, titles }),
+  () => ({ atlases: [], titles: {} }),
+);
 
 // The page of another atlas, by the name of its article.
 async function other(name) {
@@ -170,6 +174,7 @@ async function fillTable(sides) {
   const cells = (measure, n) =>
     sides[n].model.measures.some(({ name }) => name === measure.name)
       ? numbers(measure, own[n], all[n]) : ["not measured", "", ""];
+  if (sides !== shown) return; // there are newer ones, whose files came sooner
   tabled = () => table.replaceChildren(drawn(sides, [...known.values()], cells, all));
   tabled();
   measures.querySelector("dl").replaceChildren(...[...known.values()].flatMap(explained));
@@ -228,6 +233,7 @@ const allNames = (sides) =>
 // What the head does most, beside all others, whether it matters, and which articles of the site name it.
 async function tell(sides) {
   const { atlases, titles } = await site;
+  if (sides !== shown) return;
   says.replaceChildren();
   named.replaceChildren();
   for (const side of sides) {
@@ -235,8 +241,8 @@ async function tell(sides) {
     if (!known) continue;
     const of = nameOf(side, sides) === headName(side) ? "" : `${side.model.label}: `; // the lines name the head
     says.append(...known.lines[side.layer][side.head].split("\n").map((line) => make("p", of + line)));
-    const links = (known.named[headName(side)] ?? []).map((name) =>
-      make("a", titles[name], { href: new URL(`articles/${name}/`, ROOT).href, ...leaves }));
+    const links = (known.named?.[headName(side)] ?? []).map((name) =>
+      make("a", titles[name] ?? name, { href: new URL(`articles/${name}/`, ROOT).href, ...leaves }));
     if (!links.length) continue;
     const articles = make("p", `Articles that speak of ${fullName(side)}: `);
     links.forEach((link, n) => articles.append(n ? ", " : "", link));
@@ -331,6 +337,7 @@ onPin(() => {
 
 let shown = []; // the heads
 let layout; // whose figures are placed: the articles
+let live; // whether they may have come alive, and stay as they are
 
 async function show() {
   const now = location.hash;
@@ -346,8 +353,9 @@ async function show() {
     return;
   }
   const wanted = sides.map(({ atlas: of }) => of.article).join();
-  if (layout && layout !== wanted) return location.reload();
-  if (!layout) place(sides);
+  if (live && layout !== wanted) return location.reload();
+  if (layout !== wanted) place(sides);
+  layout = wanted;
   shown = sides;
   title.textContent = allNames(sides);
   document.title = `${title.textContent} – ${article}`;
@@ -361,9 +369,16 @@ async function show() {
   form.elements.model.value = sides[0].model.name;
   leadBack(sides[0]);
   await Promise.all([fillTable(sides), tell(sides)]);
-  if (!layout) import("./start.js").catch(console.warn); // figures stand at the head now
-  layout = wanted;
+  if (sides !== shown) return;
+  live = true;
+  import("./start.js").catch(console.warn); // figures stand at the head now
 }
+
+// On paper no still picture stands in for a chart that was never near the window. A browser does not
+// wait for it to be drawn: the key that begins Ctrl-P is a head start, and who prints once more has all.
+const drawAll = () => figures.forEach((figure) => figure.start());
+addEventListener("beforeprint", drawAll);
+addEventListener("keydown", ({ key }) => ["Control", "Meta"].includes(key) && drawAll());
 
 // The atlas, with the head marked in it.
 function leadBack({ model, layer, head }) {
@@ -392,5 +407,5 @@ Object.assign(at(".head__back"), leaves);
 keepAddress();
 // after what figures do then, which bring back what they showed at this entry of the history
 addEventListener("hashchange", () => setTimeout(showOrSay));
-offerModels();
+offerModels().catch(console.warn);
 showOrSay();

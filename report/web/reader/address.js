@@ -28,7 +28,7 @@ export function parsed(hash) {
   const [, id, rest] = /^#([\w-]+)(?::|%3A)(.*)$/is.exec(hash) ?? [];
   if (!id) return null;
   const plain = rest.includes("=") ? rest : decoded(rest); // some programs encode whole links
-  const apart = plain.includes(",") ? "," : /%2C/i;
+  const apart = plain.includes(",") ? "," : /%2C(?=\w+=)/i; // any other is a part of a value
   const pairs = plain.split(apart).map((pair) => pair.split("=").map(decoded));
   const known = pairs.filter(([name, value, more]) => name && value && more === undefined);
   return known.length ? { id, values: new Map(known) } : null;

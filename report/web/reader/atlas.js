@@ -12,7 +12,7 @@ export async function atlasOf({ layer, head, model }) {
   if (!article || head < 0) return null;
   known ??= loadJson(new URL("models/heads.json", ROOT).href).catch(() => ({ articles: {} }));
   const { articles, atlases } = await known;
-  const atlas = atlases?.[articles[article]?.[model]];
+  const atlas = atlases?.[articles?.[article]?.[model]];
   const line = atlas?.lines[layer]?.[head];
   if (!line) return null;
   const [does, matters = ""] = line.split("\n");

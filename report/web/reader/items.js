@@ -104,7 +104,7 @@ function watchPointer(chart) {
 // --- Where the stops are ---------------------------------------------------------------------
 
 // The items of a chart that have a tooltip: [{item, x, y, box}], in pixels of the plot.
-function stops({ view, report }) {
+export function stops({ view, report }) {
   const found = new Map();
   const visit = (group, left, top) => {
     for (const mark of group.items ?? []) {
