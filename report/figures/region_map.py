@@ -52,10 +52,11 @@ def chart(data: RegionsData, **state: int) -> altair.LayerChart:
         title="probability",
         **place,
         direction="horizontal",
-        gradientLength=altair.ExprRef("max(110, width * 0.25)"),
+        gradientLength=altair.ExprRef("max(124, width * 0.25)"),
+        labelOverlap="greedy",
         gradientThickness=10,
         gradientOpacity=1,
-        values=[0.001, 0.01, 0.1, 1],
+        values=[0, 0.01, 0.1, 1],
         labelExpr="format(datum.value, '~%')",
     )
     colour = altair.Color("share:Q", legend=legend).scale(

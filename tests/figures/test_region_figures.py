@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from report.figures import region_map, region_received
+from report.figures import region_heads, region_map, region_received
 from report.figures.parts.heads import head_label
 from report.measurements.regions import APART
+from report.text import percent
 
 
 def test_cells_are_the_shares_of_every_head_of_the_layer(regions):
@@ -35,6 +36,34 @@ def test_maps_open_at_the_first_receiver_head_and_name_texts(regions):
     texts = next(each["calculate"] for each in told if each.get("as") == "query_text")
     assert all(f"{region.index}: {region.text}" in texts for region in regions.regions)
     assert regions.regions[1].label == "1  The old lamp was…"
+
+
+def test_the_legend_of_a_map_names_shares_that_its_stretched_colours_keep_apart(regions):
+    spec = region_map.chart(regions, layer=0, head=0).to_dict()
+    legend = spec["layer"][0]["encoding"]["color"]["legend"]
+    scale = spec["layer"][0]["encoding"]["color"]["scale"]
+    places = np.array(legend["values"]) ** scale["exponent"]
+    assert np.diff(places).min() * 124 > 28  # pixels on a phone; a label has some 20
+
+
+@pytest.mark.parametrize("share", ["same", "first", "last"])
+def test_heads_are_sorted_by_their_share_beside_even_attention(regions, share):
+    rows = region_heads.rows(regions, share=share)["heads"]
+    values, even = regions.of_heads(share), regions.of_heads(f"even_{share}")
+    assert len(rows) == values.size
+    for row in rows:
+        place = row["layer"], row["head"]
+        assert (row[f"{share}_value"], row[f"{share}_even"]) == (values[place], even[place])
+        below = values[row["layer"]] < values[place]
+        alike = values[row["layer"]] == values[place]
+        assert 0 <= row[f"{share}_rank"] - below.sum() < alike.sum()
+    layer, head = np.unravel_index(values.argmax(), values.shape)
+    seen = region_heads.seen(regions, share=share)
+    assert seen.startswith(f"{head_label(layer, head)} gives most ")
+    assert (
+        f": {percent(values.max())}, where even attention gives {percent(even[layer, head])}."
+        in seen
+    )
 
 
 def test_points_are_all_heads_and_triangles_the_receivers(regions):

@@ -147,6 +147,8 @@ def test_rows_and_columns_may_be_words(page, address_of, study):
     mask = found.visible.mask()[firsts][:, firsts]
     assert len(cells) == mask.sum()
     assert sum(bool(cell["marked"]) for cell in cells) == found.marker_count[firsts].sum()
+    kinds = {"", "the word itself", "the first word", "another word"}
+    assert {cell["marked"] for cell in cells} <= kinds
     page.locator("#fig-1 input[value=tokens]").check(force=True)
     painted(page)
     assert len(page.evaluate(numbers)) == data.attention(0, 0).visible.count

@@ -179,8 +179,8 @@ function mapOfRegions(map, by, { firsts, texts }) {
     markers,
     picture: (part, pixels) => drawn(map, look, part, pixels),
     cell: (i, j) => ({
-      current_token: i, current_text: named(i), current_end: map.span(i)[1],
-      target_token: j, target_text: named(j), target_end: map.span(j)[1],
+      current_token: i, current_text: named(i), current_last: map.span(i)[1] - 1,
+      target_token: j, target_text: named(j), target_last: map.span(j)[1] - 1,
       distance: map.region(i) - map.region(j), backward: map.backward,
       probability: map.probability(i, j), terms: {}, unit,
     }),

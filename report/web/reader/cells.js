@@ -145,7 +145,7 @@ const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
 
 // What a tooltip says of a cell, the sentence first; names: {term: what a reader calls it}.
 function describe(cell, names) {
-  const token = (index, text, end = index + 1) => `${index}${end > index + 1 ? `–${end - 1}` : ""}  “${text}”`;
+  const token = (index, text, last = index) => `${index}${last > index ? `–${last}` : ""}  “${text}”`;
   const { unit = "token" } = cell;
   const digits = cell.probability < 0.01 ? 1 : 2; // such scores are kept less exactly
   const known = Object.entries(cell.terms).filter(([name]) => names[name]);
@@ -159,7 +159,7 @@ function describe(cell, names) {
     title: gives(cell),
     ...(cell.class ? { "what it is": cell.class } : {}),
     ...scores,
-    [`current ${unit}`]: token(cell.current_token, cell.current_text, cell.current_end),
-    [`target ${unit}`]: token(cell.target_token, cell.target_text, cell.target_end),
+    [`current ${unit}`]: token(cell.current_token, cell.current_text, cell.current_last),
+    [`target ${unit}`]: token(cell.target_token, cell.target_text, cell.target_last),
   };
 }

@@ -54,7 +54,8 @@ function cellsOf({ map, cell, markers }, part) {
       const { terms, backward, unit, distance, score, uncapped, asked, ...row } = cell(i, j);
       const more = Object.entries({ distance, score, uncapped, asked });
       const known = more.filter(([, value]) => value !== undefined);
-      rows.push({ ...row, ...Object.fromEntries(known), ...terms, marked: marked.get(map.cell(i, j)) ?? "" });
+      const kind = (marked.get(map.cell(i, j)) ?? "").replace("token", unit ?? "token");
+      rows.push({ ...row, ...Object.fromEntries(known), ...terms, marked: kind });
     }
   }
   return table("cells", rows);
