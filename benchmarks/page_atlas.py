@@ -25,6 +25,7 @@ def columns(say, repeats, number):
     with tempfile.TemporaryDirectory(prefix="pages-") as folder:
         say("building the article, of its frozen datasets")
         site = sites.build_frozen(Path(folder) / "atlas", ARTICLE)
+        sizes = _sizes(site)
         with reading.browser() as chromium, sites.served(site) as (root, counter):
             say("reading")
             address = root + ADDRESS
@@ -44,7 +45,7 @@ def columns(say, repeats, number):
         ("article before any scrolling", "KB gz", 120): median(x[0] for x in top),
         ("opened at the scatter, until it is live", "KB gz", None): median(x[0] for x in at),
         ("opened at the scatter, until it is live: time", "ms", 1000): median(x[1] for x in at),
-        **_sizes(site),
+        **sizes,
         ("another head, until it is painted, median", "ms", 100): median(steps),
         ("the same, 90 %", "ms", None): reading.worst_tenth(steps),
         ("the same, 4x slower CPU, median", "ms", None): median(slow),
