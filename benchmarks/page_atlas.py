@@ -25,6 +25,7 @@ def columns(say, repeats, number):
     with tempfile.TemporaryDirectory(prefix="pages-") as folder:
         say("building the article, of its frozen datasets")
         site = sites.build_frozen(Path(folder) / "atlas", ARTICLE)
+        sizes = _sizes(site)
         with reading.browser() as chromium, sites.served(site) as (root, counter):
             say("reading")
             address = root + ADDRESS
@@ -33,20 +34,41 @@ def columns(say, repeats, number):
             steps = reading.head_steps(chromium, address, EXAMPLES, number)
             slow = reading.head_steps(chromium, address, EXAMPLES, number, slowed=4)
             asked = reading.questions(chromium, address, QUESTIONS)
+            page = f"{root}embed/{ARTICLE}/head.html#"
+            alone = [
+                reading.head_opened(chromium, page + HEAD, counter, slowed)
+                for slowed in (1, 4)
+                for _ in range(repeats)
+            ]
+            after = reading.heads_after(chromium, page + HEAD, OTHERS)
     ours = {
         ("article before any scrolling", "KB gz", 120): median(x[0] for x in top),
         ("opened at the scatter, until it is live", "KB gz", None): median(x[0] for x in at),
         ("opened at the scatter, until it is live: time", "ms", 1000): median(x[1] for x in at),
-        **_sizes(site),
+        **sizes,
         ("another head, until it is painted, median", "ms", 100): median(steps),
         ("the same, 90 %", "ms", None): reading.worst_tenth(steps),
         ("the same, 4x slower CPU, median", "ms", None): median(slow),
         ("a question, until its table is painted, median", "ms", None): median(asked),
+        ("page of a head, until its numbers are painted", "KB gz", 120): median(
+            x[0] for x in alone[:repeats]
+        ),
+        ("page of a head, until its numbers are painted: time", "ms", 1000): median(
+            x[1] for x in alone[:repeats]
+        ),
+        ("the page of a head, 4x slower CPU", "ms", None): median(x[1] for x in alone[repeats:]),
+        ("another head on that page, until its numbers are painted, median", "ms", 100): median(
+            after
+        ),
     }
     return {"SmolLM2-135M, 270 heads": ours, "HeadVis, as published": HEADVIS}
 
 
 QUESTIONS = ("previous > 50 %", "induction", "line ends", "L16H0", "like L18H6", "group 1")
+
+
+HEAD, *OTHERS = (f"head=L{layer}H{head}" for layer in (18, 3, 16, 29) for head in (6, 0, 8))
+"""What follows "#" in the address of a head on its page, and in those of others."""
 
 
 def _sizes(site):

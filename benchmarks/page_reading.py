@@ -264,6 +264,43 @@ def head_steps(chromium, address, name, number, slowed=1):
         return [each for each in times[1:] if each is not None]
 
 
+NUMBERS = """async head => {
+    const rows = () => document.querySelectorAll('.head__numbers tbody tr').length;
+    if (head === null) while (!rows()) await new Promise(requestAnimationFrame);
+    const from = head === null ? 0 : performance.now();
+    if (head !== null) {
+        const changed = new Promise(done => new MutationObserver(done)
+            .observe(document.querySelector('.head__numbers'), {childList: true}));
+        location.hash = head;
+        await changed;
+    }
+    return [await measure.frame() - from, performance.timeOrigin]; }"""
+
+
+def head_opened(chromium, address, counter, slowed=1):
+    """kB and milliseconds until the numbers of a head are painted on its page.
+
+    address: of that page, with the head
+    """
+    start = len(counter.sent)
+    with first_visit(chromium, line=True, slowed=slowed) as page:
+        page.goto(address, wait_until="commit")
+        painted, origin = page.evaluate(NUMBERS, None)
+        until = (origin + painted) / 1000
+        return sum(size for at, _, size in counter.sent[start:] if at <= until) / 1000, painted
+
+
+def heads_after(chromium, address, heads):
+    """Milliseconds until the numbers of other heads are painted on the page of one.
+
+    heads: what follows "#" in the address of each
+    """
+    with first_visit(chromium) as page:
+        page.goto(address)
+        settled(page)
+        return [page.evaluate(NUMBERS, head)[0] for head in heads]
+
+
 ASK = """async text => {
     const box = document.querySelector('#fig-1 .live-figure__find');
     const from = performance.now();

@@ -32,6 +32,8 @@ def title(data: AtlasData) -> str:
 
 
 def left_out(data: AtlasData) -> str:
+    if reason := data.why_not_composed:
+        return f"{reason[0].upper()}{reason[1:]}."
     if data.composition is None:
         return (
             "Which heads compose was not measured; say `composition: true`, and run "

@@ -330,7 +330,7 @@ class ArticleFigures:
         data, figure = placed.data, placed.figure
         line, how = sentences.in_two(figure.caption(data))
         seen, also = sentences.in_two(figure.seen(data, **placed.state))
-        own = {each.param for each in controls}
+        params = {each.param for each in controls}
         if figure.one_model:
             controls = reach(figure.one_model, data, controls)
         return {
@@ -344,7 +344,7 @@ class ArticleFigures:
             "how": how,
             "see": "",
             "use": figure.use(data),
-            "opens_at": choices.said(each for each in controls if each.param in own),
+            "opens_at": choices.said(each for each in controls if each.param in params),
             "seen": seen,
             "also": also,
             "sentences": sentences.address(placed) if self.pictures else "",

@@ -72,8 +72,12 @@ def test_an_atlas_is_asked_and_walked_through(benchmark, tmp_path, browser, monk
     data = hand_atlas.study(tmp_path / "datasets" / "hand")
     atlas = benchmark.page_atlas
     live_page.write(tmp_path, data, ["heads_by_two", atlas.EXAMPLES])
-    with sites.served(tmp_path) as (root, _):
+    with sites.served(tmp_path) as (root, counter):
         address = f"{root}articles/hand/"
+        head = f"{root}embed/hand/head.html#head=L1H2"
+        sent, painted = reading.head_opened(browser, head, counter)
+        assert sent > 20 and painted > 0
+        assert min(reading.heads_after(browser, head, ["head=L2H1", "head=L0H0"])) > 0
         steps = reading.head_steps(browser, address, atlas.EXAMPLES, 4)
         assert len(steps) == 3
         asked = reading.questions(browser, address, ["induction", "like L1H2"])

@@ -18,13 +18,19 @@ def opened(paths: Iterable[Path]) -> "list[Composition]":
 def verify(data: "list[Composition]") -> None:
     """ReportError if scores are missing or too many, or one is none."""
     for each in data:
-        _ = each.scores
+        if not each.reason:
+            _ = each.scores
 
 
 class Composition(ModelData):
     """The composition scores of one model."""
 
     kind = "composition"
+
+    @property
+    def reason(self) -> str:
+        """Why there are no scores; "" where there are."""
+        return self.manifest["composition"].get("reason", "")
 
     @functools.cached_property
     def scores(self) -> dict[str, np.ndarray]:

@@ -42,7 +42,9 @@ class AtlasData(MeasuredHeads):
     sources: ClassVar = {"corpus": "many texts", "control": beside.SHUFFLED}
     has_corpus = True
     composition: Composition | None = None
-    """Which heads compose; None where it was not measured."""
+    """Which heads compose; None where it was not measured, or cannot be."""
+    why_not_composed: str = ""
+    """Why that cannot be measured of this model."""
     copying: Copying | None = None
     """What heads write for what they read; its scores are then among `measures`."""
     successor: Successor | None = None
@@ -58,7 +60,11 @@ class AtlasData(MeasuredHeads):
         data = AtlasData(self.path)
         for manifest, path in ((ModelData(path).manifest, path) for path in paths):
             if manifest["model"]["name"] == self.manifest["model"]["name"]:
-                setattr(data, manifest["kind"], APART[manifest["kind"]](path))
+                part = APART[manifest["kind"]](path)
+                if reason := getattr(part, "reason", ""):
+                    data.why_not_composed = reason
+                else:
+                    setattr(data, manifest["kind"], part)
         return data
 
     @functools.cached_property

@@ -105,6 +105,8 @@ class Findings(HeadFindings):
         return self.data.composition.baseline
 
     def _composition(self, by):
+        if reason := self.data.why_not_composed:
+            raise ReportError(f"which heads of {self.data.name} compose is not known: {reason}")
         if self.data.composition is None:
             raise ReportError(
                 f"which heads of {self.data.name} compose was not measured; say "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from report.datasets.formats.composition import FILE, encode
 from report.datasets.write.folder import Folder, Step
+from report.errors import ReportError
 from report.measuring.kind import Announce, Progress
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ class Inputs:
 class Measured:
     """What `write` turns into a file."""
 
-    scores: dict[str, np.ndarray]
-    """As `report.effects.composition.composition` returns them."""
+    scores: dict[str, np.ndarray] | None
+    """As `report.effects.composition.composition` returns them; None where heads have no matrices
+    that compose."""
     hidden_size: int
 
 
@@ -53,8 +55,8 @@ def measure(
 ) -> tuple[Measured, dict]:
     """The composition scores of every two heads.
 
-    returns: what was measured, and the manifest's composition
-    raises: ReportError for a model whose heads have no matrices that compose
+    returns: what was measured, and the manifest's composition, with the reason for a model whose
+        heads have no matrices that compose: an article may be about others too
     """
     from report.effects.composition import composition
     from report.models.attention import self_check
@@ -66,11 +68,18 @@ def measure(
     with enough_memory("keeping what all heads read and write"):
         self_check.checked(loaded)
         progress("Measuring", 0, layers)
-        scores = composition(loaded, lambda done: progress("Measuring", done, layers))
+        try:
+            scores = composition(loaded, lambda done: progress("Measuring", done, layers))
+        except ReportError as error:
+            reason = str(error)
+            announce(f"{loaded.identity['name']} is left out: {reason}.")
+            why = {"pairs": 0, "hidden_size": size, "reason": reason}
+            return Measured(None, size), {"composition": why}
     return Measured(scores, size), {"composition": {"pairs": pairs, "hidden_size": size}}
 
 
 def write(files: Folder, measured: Measured, progress: Step) -> None:
-    """Write the dataset of one model."""
-    files.write(FILE, encode(measured.scores, measured.hidden_size))
+    """Write the dataset of one model, if there is one."""
+    if measured.scores is not None:
+        files.write(FILE, encode(measured.scores, measured.hidden_size))
     progress(1, 1)

@@ -13,6 +13,7 @@ from report.kinds import folders
 from report.kinds.atlas.findings import Findings
 from report.measuring import run
 from report.models.load.load import load_model
+from report.pages.article import figure_for
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.figures import hand_atlas
@@ -76,6 +77,22 @@ def test_without_it_an_article_that_speaks_of_it_is_refused(measured):
         Findings(open_study(measured[:1])).readers("k", Findings(None).head(0, 0))
 
 
+def test_a_model_whose_heads_have_no_matrices_is_left_out_with_the_reason(tmp_path):
+    path = write_atlas(tmp_path, "effects: 0\ncomposition: true")
+    study, project = read_study(path, model="gemma3-6x8"), project_in(tmp_path)
+    said = []
+    [part] = study.parts
+    [measured] = run.datasets(part, project, lambda *_: None, announce=said.append)
+    assert any("is left out: architecture 'gemma3_text'" in sentence for sentence in said)
+    folders.verify("composition", measured.folder)
+    atlas = hand_atlas.study(tmp_path / "hand", name="gemma3-6x8")
+    data = open_study([atlas.path], apart=[measured.folder])
+    assert data.composition is None and not data.apart
+    assert figure_for("composition", data).left_out(data).startswith("Architecture 'gemma3_text'")
+    with pytest.raises(ReportError, match=r"compose is not known: .* queries are not linear"):
+        Findings(data).readers("k", Findings(data).head(0, 0))
+
+
 def test_damaged_scores_are_refused():
     scores = {name: np.full((3, 2, 3, 2), np.nan) for name in "qkv"}
     for values in scores.values():
@@ -89,6 +106,6 @@ def test_damaged_scores_are_refused():
         (lambda columns: columns["q"]["values"].pop(), "rows|values"),
     ):
         other = json.loads(json.dumps(dataset))
-        damage(other["tables"]["pairs"]["columns"])
+        damage(other["tables"]["readers"]["columns"])
         with pytest.raises(ReportError, match=reason):
             decode(other, 3, 2)
