@@ -154,6 +154,7 @@ def test_a_reader_chooses_patches_and_goes_on(browser, explorer):
             page.locator("figure[data-figure=patched_heads]").wait_for()
             until(page, "document.activeElement.matches('.explore__patch button')")
             assert form.locator("select").first.input_value() == chosen
+            assert "figure is below" in form.locator("output").text_content()
             go_live(page, page.locator("figure[data-figure]").count())
             page.locator("[name=other]").fill(LONGER)
             until(page, "document.querySelector('.explore__says').textContent.includes('token')")

@@ -178,7 +178,11 @@ answer.addEventListener("submit", async (event) => {
   patch = [elements.answer, elements.against].map(({ value }) => Number(value));
   event.target.querySelector("output").textContent = "Patching. A text that is typed meanwhile ends it.";
   await ask(true);
-  answer.querySelector(".explore__patch button")?.focus({ preventScroll: true });
+  const again = answer.querySelector(".explore__patch");
+  again?.querySelector("button").focus({ preventScroll: true });
+  const done = answer.querySelector("figure[data-figure=patched_heads]");
+  // said now: readers of screens hear nothing of what a page is given together with its fields
+  if (done) again.querySelector("output").textContent = "Patched: the figure is below.";
 });
 
 form.addEventListener("input", ({ target }) => target.matches("textarea") && later());
