@@ -69,9 +69,7 @@ def saved(page, project, text, state):
     builds, began = state.builds, time.perf_counter()
     (project.root / "passage.md").write_text(text, "utf-8")
     seen = text.split()[-1]
-    page.locator(LIVE).locator(f"xpath=//body[contains(., '{seen}')]").first.wait_for(
-        timeout=PATIENCE * 1000
-    )
+    page.locator(".passage", has_text=seen).wait_for(timeout=PATIENCE * 1000)
     page.locator(LIVE).wait_for(timeout=PATIENCE * 1000)
     shown = time.perf_counter() - began
     while state.builds == builds:
@@ -120,7 +118,7 @@ def main():
         state.succeeded()
         about = request, state, rebuilder, paused
         threading.Thread(target=follow, args=about, daemon=True).start()
-        view = {"viewport": {"width": 1280, "height": 900}}
+        view = {"viewport": {"width": 1280, "height": 1600}}  # the map is in the window
         with serving(request, 0, state) as site, server.page_of(explorer, 0) as (asked, address):
             threading.Thread(target=asked.serve_forever, daemon=True).start()
             pages = browser.new_page(**view), browser.new_page(**view)
