@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from jinja2 import Environment, TemplateNotFound, nodes
@@ -289,29 +288,18 @@ CONDITIONS = ("condition", "other", "lines")
 """Parameters of findings that take names of conditions."""
 
 
-def words_of(study: Study) -> set[str]:
-    """The words of the texts in quotes of an article's templates, such as names of measures.
-
-    raises: ReportError if a template is missing or cannot be parsed
-    """
-    texts = [each.value for part in _read(study).parts for each in part.tree.find_all(nodes.Const)]
-    return {word for text in texts for word in re.findall(r"\w+", str(text))}
-
-
-def _read(study, size=MappingProxyType({})):
-    jinja = environment(study.template.parent, publication_of(study.template) / "templates")
-    prose = Prose(study, jinja, size)
-    prose.read(study.body, str(study.template))
-    return prose
-
-
 def check_prose(study: Study, size: Mapping[str, int | None] | None = None) -> None:
     """Stop where the prose of an article asks for what there cannot be.
 
     size: "layers" and "heads" that its largest model has, None for what is not known
     raises: ReportError with the template, the line and the nearest name that there is
     """
-    prose = _read(study, size or {})
+    prose = Prose(
+        study,
+        environment(study.template.parent, publication_of(study.template) / "templates"),
+        size or {},
+    )
+    prose.read(study.body, str(study.template))
     for part in prose.parts:
         for node, tests in walk(part.tree, []):
             try:

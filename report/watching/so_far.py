@@ -4,14 +4,13 @@ made: what drafts are drawn of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import get_ident
 
 from report.authored.later import LaterError
-from report.kinds.passage.live import HEADS as TABLES
 from report.kinds.passage.live import MAY_DIFFER, LivePassage, OfCorpus, same_but
 from report.measuring import pieces
 from report.models.load.sentences import supported
@@ -25,34 +24,19 @@ CELLS = 400_000
 """The same, in cells (heads x queries x keys): of more heads where these are small."""
 
 
-OPENING = {"concentration", "first_token", "itself", "next_token", "previous_token"}
-"""Measures that say at which head figures open, and so are taken in any case."""
-
-
 class PassageSoFar(LivePassage):
     """A passage that was measured just now, for an article whose datasets are still to be made.
 
     Whatever asks for what is not known yet raises a `LaterError`: effects on next tokens; what
-    heads do over many texts, if no datasets say it; measures of heads that the article names
-    nowhere; and, while a page is made, numbers of more heads than `HEADS`, or of as many as have
-    `CELLS`.
+    heads do over many texts, if no datasets say it; and, while a page is made, numbers of more
+    heads than `HEADS`, or of as many as have `CELLS`.
     """
 
-    def __init__(
-        self,
-        loaded,
-        task: pieces.Task,
-        key: str,
-        corpus: OfCorpus | None,
-        words: Collection[str],
-        **steps,
-    ):
-        """task: what is measured of the article; key: of its datasets; words: its templates name
-        measures by; corpus, steps: as of `LivePassage`"""
+    def __init__(self, loaded, task: pieces.Task, key: str, corpus: OfCorpus | None, **steps):
+        """task: what is measured of the article; key: of its datasets; corpus, steps: as of
+        `LivePassage`"""
         self._heads: set | None = None
-        self._other = False
-        about = loaded, task.inputs
-        super().__init__(*about, corpus=corpus, wanted={*OPENING, *words}, **steps)
+        super().__init__(loaded, task.inputs, corpus=corpus, **steps)
         self._loaded = None  # so that it goes before another model is loaded
         later = {*(() if corpus else ["corpus"]), *(["prediction"] if task.inputs.means_of else ())}
         self.manifest, self.path = _SoFar(self.manifest, later), Path(key)
@@ -62,18 +46,13 @@ class PassageSoFar(LivePassage):
     @contextmanager
     def quick(self) -> Iterator[None]:
         """Meanwhile a page is made."""
-        self._heads, self._thread, self._many, self._other = set(), get_ident(), False, False
+        self._heads, self._thread, self._many = set(), get_ident(), False
         try:
             yield
         finally:
             self._heads = None
             words = [WORDS[name] for name in sorted(self.manifest.later)]
-            words += ["other measures of heads"] if self._other else []
             self.lacks = [*(["numbers over all heads"] if self._many else []), *words]
-
-    @property
-    def measures(self):
-        return sorted({*super().measures, *self.not_taken})
 
     def attention(self, layer, head):
         if self._heads is not None and self._thread == get_ident():  # not of a browser's question
@@ -86,7 +65,6 @@ class PassageSoFar(LivePassage):
 
     def _read(self, name):
         if name not in self.manifest["files"]:
-            self._other |= name.startswith(TABLES)
             raise LaterError
         return super()._read(name)
 
@@ -127,7 +105,6 @@ def measured(
     task: pieces.Task,
     key: str,
     corpus: OfCorpus | None,
-    words: Collection[str],
     announce: Callable[[str], object],
     progress: Callable[..., object],
 ) -> PassageSoFar:
@@ -136,4 +113,4 @@ def measured(
     raises: ReportError if it cannot be measured
     """
     with supported(task.source.name):
-        return PassageSoFar(loaded, task, key, corpus, words, announce=announce, progress=progress)
+        return PassageSoFar(loaded, task, key, corpus, announce=announce, progress=progress)

@@ -26,7 +26,6 @@ from report.measuring.alone import load_source, measure_with
 from report.measuring.key import key_of
 from report.measuring.plan import plans
 from report.pages.page import Page
-from report.pages.prose import words_of
 from report.pages.stamps import Drawn
 from report.project import Project, only_build
 from report.site.address import read_site
@@ -300,9 +299,8 @@ class Rebuilder:
 
             corpus = so_far.corpus_of(part.project, plan.parts)
             step, say = self._requirer({key}, part), self.terminal.say
-            words = words_of(study)
             with self._loaded(task, say) as loaded:
-                there = so_far.measured(loaded, task, key, corpus, words, say, step)
+                there = so_far.measured(loaded, task, key, corpus, say, step)
             self.so_far[study.name] = there
         return there
 

@@ -20,7 +20,6 @@ import pytest
 from report import pipeline
 from report.console import Terminal
 from report.errors import ReportError
-from report.measures import known
 from report.pages import render
 from report.pages.later import MARK
 from report.project import Project
@@ -358,8 +357,6 @@ def stages(monkeypatch):
 
 @pytest.mark.promise("serve-watch")
 def test_a_changed_passage_is_shown_before_it_is_measured_to_the_end(project, stages):
-    from report.watching import so_far
-
     told, passage = stages.told, project.root / "passage.md"
     with article(project).open("a") as file:
         file.write("{{ passage() }}\n\n{{ find.opening.label }}: ")
@@ -392,14 +389,10 @@ def test_a_changed_passage_is_shown_before_it_is_measured_to_the_end(project, st
         assert all(number in draft.html and number not in first for number in numbers)
     (folder,) = project.site_src.glob("datasets/one/*/")
     manifest = json.loads((folder / "manifest.json").read_text())
-    later = {f"heads/{name}.json" for name in {*known()} - so_far.OPENING}
     for name in manifest["files"]:
         for draft in (shown[0], shown[2]):
-            if draft is shown[0] and name in later:
-                continue  # a measure that the article does not name
             sent = draft.file(f"datasets/{draft.name}/{folder.name}/{name}")
             assert sent == (folder / name).read_bytes(), name
-    assert later & {*manifest["files"]} and not later & shown[0].makers.keys()
     with told_of_draft(told, shown[0]) as state:
         assert "still pictures" in state.of("/articles/one/")["later"]
         assert "one" in state.of("/")["later"]
@@ -428,9 +421,7 @@ def test_what_is_still_to_be_measured_is_marked(project, monkeypatch):
         )
         file.write("{% if data.has_corpus %}Texts.{% else %}No texts.{% endif %}\n\n")
         file.write("{% if predicted %}Effects.{% else %}No effects.{% endif %}\n\n")
-        file.write("One: {{ find.head(0, 0).gives(1, 0) | percent }}.\n\n")
-        file.write("{% set name = ['entr' ~ 'opy'] %}\n")
-        file.write("Computed: {{ find.strongest(name[0]).value }}.\n")
+        file.write("One: {{ find.head(0, 0).gives(1, 0) | percent }}.\n")
     rebuilder, shown = Rebuilder(pipeline.Request(project), Sayings(), told), []
     with unpainted():
         watch.attempt(rebuilder, [], told, rebuilder.terminal)
@@ -445,8 +436,6 @@ def test_what_is_still_to_be_measured_is_marked(project, monkeypatch):
     one = re.search(r"One: [\d.]+.%\.", built)[0]
     assert one in page
     assert "numbers over all heads; what heads do over many texts" in shown[0].lacks
-    assert "other measures of heads" in shown[0].lacks and f"Computed: {MARK}." in page
-    assert "other measures" not in shown[2].lacks
     assert MARK not in shown[2].html.decode() and "Texts." in built
 
 

@@ -138,9 +138,6 @@ class LivePassage(InMemory, PassageData):
 
         self._loaded, self._inputs, self._corpus = loaded, inputs, corpus
         self._measurement = None
-        everything = known(inputs.measures)
-        self.not_taken = [] if wanted is None else [n for n in everything if n not in wanted]
-        """Names of the measures of heads that were not wanted at first."""
         read, taken = measure.tokenized(loaded, inputs), self._lacking(wanted)
         tokens = len(read.token_ids)
         if said := beyond(loaded.identity, tokens):
