@@ -243,17 +243,19 @@ def _of_all_tokens(data):
 
 
 def seen(data: PairData, **state: str) -> str:
-    """Which head does most, and where."""
+    """Which head does most, and where: first what is largest, whatever its sign."""
     way = state["way"]
     values = data.at_tokens(way)
-    said = []
+    said = {}
     for sign, does in ((1, "carries most"), (-1, "does most against it")):
         layer, head, place = np.unravel_index(int((sign * values).argmax()), values.shape)
         value = float(values[layer, head, place])
         if sign * value > 0:
             token = _word(data.clean.tokens[data.start + int(place)])
-            said.append(f"{head_label(layer, head)} {does}, {percent(value)}, at “{token}”.")
-    return " ".join(said) or "No head carries anything."
+            said[abs(value)] = f"{head_label(layer, head)} {does}, {percent(value)}, at “{token}”."
+    return (
+        " ".join(said[size] for size in sorted(said, reverse=True)) or "No head carries anything."
+    )
 
 
 def alt(data: PairData, panel: int = 0, **state: str) -> str:
