@@ -18,6 +18,7 @@ from report.figures.parts.choices import Switch
 from report.figures.parts.groups import groups
 from report.figures.parts.heads import HeadFindings, ranks
 from report.figures.parts.layers import layered
+from report.kinds.atlas import sentences
 from report.kinds.atlas.data import AtlasData
 from report.text import number
 
@@ -46,7 +47,8 @@ def title(data: AtlasData) -> str:
 def caption(data: AtlasData) -> str:
     return (
         "A point is a head, coloured by its layer or by your choice. Each axis is a "
-        f"measure of your choice; the {NAMED} heads with most of each are named.\n"
+        f"measure of your choice; of the {NAMED} heads with most of each, those are named that have "
+        "room.\n"
         f"{all_measures.group_words(data)}{all_measures.control_words(data)}"
     )
 
@@ -226,7 +228,10 @@ def seen(data: AtlasData, **state: str) -> str:
         words, values = data.words[at[param]], of.values(at[param], at["source"])
         if not np.isnan(values).all():
             top = of.strongest(at[param], at["source"])
-            said.append(f"{top.label} is highest in “{words.title}”, {words.as_text(top.value)}.")
+            value = words.as_text(top.value)
+            if at["source"] == "corpus":
+                value += sentences.beside_control(data, at[param], (top.layer, top.head))
+            said.append(f"{top.label} is highest in “{words.title}”, {value}.")
     pairs = np.stack([of.values(at[param], at["source"]).ravel() for param in ("across", "up")])
     pairs = pairs[:, ~np.isnan(pairs).any(0)]
     if pairs.shape[1] > 2 and (np.ptp(pairs, axis=1) > 0).all():

@@ -25,31 +25,34 @@ class Control:
     """Beside a number."""
     on: str
     """Where the control was measured, after a number."""
-    then: str = ""
-    """What can be told of what is as high there."""
+    cause: str = ""
+    """What a value does not come of where it is no higher than there."""
+    labels: bool = False
+    """Whether the name of the measure says that it comes of that."""
 
 
-SHUFFLED = Control(
-    "shuffled tokens", "on shuffled tokens", "does not come of the order of the text"
-)
+SHUFFLED = Control("shuffled tokens", "on shuffled tokens", "the order of the text")
 CONTROLS = (
     {
         beside.INDUCTION.name: Control(
             "nothing repeated",
             "where nothing is repeated",
-            "does not come of the repetition: the label does not hold",
+            "the repetition",
+            labels=True,
         ),
         beside.SUCCESSOR.name: Control(
             "other orders",
             "in other orders of the words",
-            "does not come of their order: the label does not hold",
+            "their order",
+            labels=True,
         ),
     }
     | {
         each.name: Control(
             "other words",
             "of the tokens of other words",
-            "does not come of the word that is read: the label does not hold",
+            "the word that is read",
+            labels=True,
         )
         for each in (beside.COPYING, beside.SUPPRESSION)
     }
@@ -99,17 +102,35 @@ def _does(data, places, at):
         return ""
     named = [f"{_place(places[name][at])} in {_beside(data, name, at)}" for name in known]
     does = f"Of {data.layers * data.heads} heads, L{at[0]}H{at[1]} is {_listed(named)}."
-    alike = {CONTROLS.get(name, SHUFFLED): None for name in known if _as_high(data, name, at)}
-    return does + "".join(f" What is as high {each.on} {each.then}." for each in alike)
+    alike: dict[Control, list[str]] = {}
+    for name in known:
+        if _compared(data, name, at):
+            title = f"“{data.words[name].title}”"
+            alike.setdefault(CONTROLS.get(name, SHUFFLED), []).append(title)
+    return does + "".join(_not_of(control, titles) for control, titles in alike.items())
+
+
+def beside_control(data: AtlasData, measure: str, at: tuple[int, int]) -> str:
+    """The control of a number in a sentence, as " (33 % on shuffled tokens)"; "" for none.
+
+    at: layer and head
+    """
+    control = _as_text(data, measure, "control", at)
+    return f" ({control} {CONTROLS.get(measure, SHUFFLED).on})" if control else ""
+
+
+def _not_of(control, titles):
+    """What follows for measures that are no higher than their control."""
+    holds = f", and the label {_listed(titles)} does not hold" if control.labels else ""
+    return f" {_listed(titles)}: no lower {control.on}, so not due to {control.cause}{holds}."
 
 
 def _beside(data, name, at):
     value, control = (_as_text(data, name, source, at) for source in ("corpus", "control"))
     if not control:
         return f"“{data.words[name].title}” ({value})"
-    high = "as high " if _as_high(data, name, at) else ""
-    on = CONTROLS.get(name, SHUFFLED).on
-    return f"“{data.words[name].title}” ({value}; {high}{on}, {control})"
+    on, compared = CONTROLS.get(name, SHUFFLED).on, _compared(data, name, at)
+    return f"“{data.words[name].title}” ({value}; {compared}{on}, {control})"
 
 
 def _effect(data, measure, at):
@@ -123,13 +144,16 @@ def _effect(data, measure, at):
     return f"{measure.title}: {value} ± {error.removeprefix('+')} {measure.unit}{compared}."
 
 
-def _as_high(data, name, at):
-    """Whether a control cannot be told from a value, or is above it."""
+def _compared(data, name, at):
+    """Whether a control cannot be told from a value, or is above it; "" where it is below."""
     values, errors = (
         [float(data.of_heads(each, name, source)[at]) for source in ("corpus", "control")]
         for each in (name, f"error_{name}")
     )
-    return values[0] - values[1] <= ERRORS * float(np.hypot(*np.nan_to_num(errors)))
+    least = ERRORS * float(np.hypot(*np.nan_to_num(errors)))
+    if values[1] - values[0] > least:
+        return "higher "
+    return "as high " if values[0] - values[1] <= least else ""
 
 
 def _as_text(data, name, source, at):

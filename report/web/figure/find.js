@@ -164,14 +164,21 @@ export class Finder {
     return [line(["Measure", ...beside(titles)], "th"), ...lines];
   }
 
-  // Heads, with a few measures each.
+  // Heads, with a few measures each, below each number its control: a table beside a chart is narrow.
   several(rows, measures, all, apart) {
-    const titles = measures.flatMap(({ title }) => [title, "Control", "Rank"]);
-    const cells = (row) => measures.flatMap((each) => numbers(each, row, all));
+    const titles = measures.flatMap(({ title }) => [title, "Rank"]);
+    const cells = (row) => measures.flatMap((each) => numbers(each, row, all).toSpliced(1, 1));
     const far = (row) => (apart ? [(apart.of.get(row) * all.length).toFixed(1)] : []);
     const listed = rows.slice(0, SHOWN).map((row) => line([headName(row), ...far(row), ...cells(row)]));
     const head = line(["Head", ...(apart ? ["Places apart"] : []), ...titles], "th");
-    measures.forEach((each, n) => tellControl(head.cells[(apart ? 2 : 1) + 3 * n + 1], each));
+    measures.forEach((each, n) => {
+      const at = (apart ? 2 : 1) + 2 * n;
+      tellControl(head.cells[at], each, "below: ");
+      listed.forEach(({ cells }, row) => {
+        const [, control] = numbers(each, rows[row], all);
+        if (control) cells[at].append(" ", small(control));
+      });
+    });
     return [head, ...listed];
   }
 
@@ -295,11 +302,13 @@ function placesOf(values) {
 }
 
 // Says in a cell what the control of a measure is, in few words, and in full to who points at it.
-function tellControl(cell, { control: [short, whole] }) {
+function tellControl(cell, { control: [short, whole] }, where = "") {
   if (!cell.textContent) return;
-  cell.append(" ", Object.assign(document.createElement("small"), { textContent: short }));
+  cell.append(" ", small(where + short));
   cell.title = `Control: ${whole}`;
 }
+
+const small = (textContent) => Object.assign(document.createElement("small"), { textContent });
 
 function line(texts, cell = "td") {
   const made = document.createElement("tr");
