@@ -133,7 +133,7 @@ MAY_IMPORT = {
     "kinds/*/sentences": LEAVES | SEEN,
     "figures/parts/": LEAVES | SEEN | {"kinds/*/sentences"},
     "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/", "kinds/__init__"},
-    "figures/": LEAVES | SEEN | {"figures/parts/"},
+    "figures/": LEAVES | SEEN | {"figures/parts/", "kinds/*/sentences"},
     "kinds/*/release": LEAVES | SEEN | {"kinds/*/sentences"},
     "kinds/*/predicted": LEAVES | SEEN | FIGURES,
     "kinds/*/findings": LEAVES | SEEN | FIGURES | {"kinds/*/predicted"},

@@ -47,8 +47,8 @@ def title(data: AtlasData) -> str:
 def caption(data: AtlasData) -> str:
     return (
         "A point is a head, coloured by its layer or by your choice. Each axis is a "
-        f"measure of your choice; of the {NAMED} heads with most of each, those are named that have "
-        "room.\n"
+        f"measure of your choice; of the {NAMED} heads with most of each, those that have room "
+        "are named.\n"
         f"{all_measures.group_words(data)}{all_measures.control_words(data)}"
     )
 
