@@ -119,7 +119,7 @@ def test_heads_of_the_models_that_ship_are_found_and_those_of_the_next(page, tmp
         assert listed(find(page, "previous > 50 %", 1)) == ["L3H0"]
         box = find(page, "induction", 1)
         assert listed(box)[0] == "L5H5"
-        assert box.locator("td").all_text_contents()[:2] == ["92.2 % ± 0.7 % 0.7 %", "1"]
+        assert box.locator("td").all_text_contents()[0] == "92.2 % ± 0.7 % 0.7 %, rank 1"
         page.locator("#fig-1 label", has_text="gemma3-6x8").first.click()
         go_live(page, 1)
         painted(page)
@@ -143,7 +143,7 @@ def test_what_is_found_stands_beside_its_control(tab):
     control = row.locator("td").nth(1)
     assert control.get_attribute("title").endswith(beside.CONTROLS["induction"])
     head = find(tab, "induction").locator("tr").first.locator("th").all_text_contents()
-    assert head[1].endswith("below: nothing repeated")
+    assert head[1].endswith("below: nothing repeated, rank")
 
 
 PADDING = 6
@@ -152,7 +152,7 @@ PADDING = 6
 
 @pytest.mark.browser
 def test_the_names_of_a_table_that_is_scrolled_cover_no_part_of_a_number(tab):
-    box = find(tab, "entropy")
+    box = find(tab, "entropy, induction, previous, distance")
     sideways = box.locator(".live-figure__found")
     sideways.evaluate("each => { each.style.width = '300px'; }")
     stops = set()

@@ -164,19 +164,20 @@ export class Finder {
     return [line(["Measure", ...beside(titles)], "th"), ...lines];
   }
 
-  // Heads, with a few measures each, below each number its control: a table beside a chart is narrow.
+  // Heads, with a few measures each, below each number its control and rank: a table beside a chart
+  // is narrow.
   several(rows, measures, all, apart) {
-    const titles = measures.flatMap(({ title }) => [title, "Rank"]);
-    const cells = (row) => measures.flatMap((each) => numbers(each, row, all).toSpliced(1, 1));
+    const titles = measures.map(({ title }) => title);
+    const cells = (row) => measures.map((each) => numbers(each, row, all)[0]);
     const far = (row) => (apart ? [(apart.of.get(row) * all.length).toFixed(1)] : []);
     const listed = rows.slice(0, SHOWN).map((row) => line([headName(row), ...far(row), ...cells(row)]));
     const head = line(["Head", ...(apart ? ["Places apart"] : []), ...titles], "th");
     measures.forEach((each, n) => {
-      const at = (apart ? 2 : 1) + 2 * n;
-      tellControl(head.cells[at], each, "below: ");
+      const at = (apart ? 2 : 1) + n;
+      tellControl(head.cells[at], { control: [`below: ${each.control[0]}, rank`, each.control[1]] });
       listed.forEach(({ cells }, row) => {
-        const [, control] = numbers(each, rows[row], all);
-        if (control) cells[at].append(" ", small(control));
+        const [, control, place] = numbers(each, rows[row], all);
+        if (place) cells[at].append(" ", small(`${control}${control && ", "}rank ${place}`));
       });
     });
     return [head, ...listed];
@@ -302,9 +303,9 @@ function placesOf(values) {
 }
 
 // Says in a cell what the control of a measure is, in few words, and in full to who points at it.
-function tellControl(cell, { control: [short, whole] }, where = "") {
+function tellControl(cell, { control: [short, whole] }) {
   if (!cell.textContent) return;
-  cell.append(" ", small(where + short));
+  cell.append(" ", small(short));
   cell.title = `Control: ${whole}`;
 }
 
