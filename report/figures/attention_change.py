@@ -112,7 +112,7 @@ def chart(data: DifferenceData, **state: int | str) -> altair.LayerChart:
             altair.param(name=PARAM, value=state[PARAM]),
             altair.param(name="shade_low", value=-1),
             altair.param(name="shade_high", value=1),
-            altair.param(name="legend_width", expr="clamp(width * 0.28, 120, 190)"),
+            altair.param(name="legend_width", expr="clamp(width * 0.36, 120, 206)"),
         ],
         ramp=signed_map.RAMP,
         kinds={kind: list(look) for kind, look in KINDS.items()},

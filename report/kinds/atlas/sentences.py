@@ -111,12 +111,12 @@ def _does(data, places, at):
 
 
 def beside_control(data: AtlasData, measure: str, at: tuple[int, int]) -> str:
-    """The control of a number in a sentence, as " (33 % on shuffled tokens)"; "" for none.
+    """The control of a number in a sentence, as " (shuffled tokens: 33 %)"; "" for none.
 
     at: layer and head
     """
     control = _as_text(data, measure, "control", at)
-    return f" ({control} {CONTROLS.get(measure, SHUFFLED).on})" if control else ""
+    return f" ({CONTROLS.get(measure, SHUFFLED).short}: {control})" if control else ""
 
 
 def _not_of(control, titles):
