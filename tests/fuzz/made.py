@@ -7,7 +7,7 @@ import numpy as np
 
 from report import files
 from report.datasets import store
-from report.datasets.formats import sides
+from report.datasets.formats import attention_pair, sides
 from report.datasets.read.study import open_study
 from report.measurements.effect_rows import EffectRows
 from report.measurements.head_statistics import HeadStatistics
@@ -72,6 +72,8 @@ def every_dataset(where, prediction):
     words = {1: {"text": " lamp"}, 2: {"text": "\ufffd", "bytes": "e4 bd"}}
     portraits = PortraitTally(**vars(tally), portraits=hand_atlas.portraits(), words=words)
     found["portrait-batch/2"] = store.check(store.sealed(portraits.as_json()), "made")
+    both = attention_pair.encode(found["attention/4"], found["attention/4"])
+    found[both["schema"]] = store.check(both, "made")
     return found
 
 
