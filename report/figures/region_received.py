@@ -41,21 +41,21 @@ def left_out(data: RegionsData) -> str:
 
 def caption(data: RegionsData) -> str:
     return (
-        f"A point is a head; a bar, what it gives to one of the {data.what}.\nCounted is the "
-        "attention from those at least four later, over what is to be expected of its length and "
-        "of how far back the head looks anyway: 1 is as much as expected. Upwards among the heads "
-        "is how uneven this is, its excess kurtosis; to the right, how alike it is by every other "
-        "one that looks, their correlation "
-        "(Pearson’s, for half of the text, not stepped up). Triangles beside a bar "
-        "are both halves. The first of the "
-        f"{data.what} and the last ones have no bar."
+        f"A point is a head; a bar, what one of the {data.what} gets from it.\nCounted is "
+        "the attention that one gets from those at least four later, over what one of its "
+        "length would get from this head at these distances: at 1, the dashed line, it is as much "
+        "as expected. Upwards among the heads is how uneven the bars of a head are (excess "
+        "kurtosis). To the right is how reliable they are: they are counted twice, once from every "
+        "even-numbered one that looks back and once from every odd-numbered one, and this is the "
+        "correlation of both counts (Pearson’s). Triangles beside a bar are the two counts. The "
+        f"first of the {data.what} and the last ones have no bar."
     )
 
 
 def use(data: RegionsData) -> str:
     return (
-        "Click on a head above, and it is the one below, and in other figures of one head. Point "
-        "at a bar to read the text."
+        "Click on a head, and the bars are its own, also in other figures of one head. Point at a "
+        "bar to read the text."
     )
 
 
