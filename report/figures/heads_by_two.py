@@ -46,8 +46,8 @@ def title(data: AtlasData) -> str:
 
 def caption(data: AtlasData) -> str:
     return (
-        "A point is a head, coloured by its layer or by your choice. Each axis is a "
-        f"measure of your choice; of the {NAMED} heads with most of each, those that have room "
+        "A point is a head. Its colour stands for its layer, or for what you choose. Each axis is "
+        f"a measure of your choice; of the {NAMED} heads with most of each, those that have room "
         "are named.\n"
         f"{all_measures.group_words(data)}{all_measures.control_words(data)}"
     )
