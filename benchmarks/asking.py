@@ -1,6 +1,6 @@
 """What an answer of `explore` costs, from a key to the painted map, beside a plain forward pass.
 
-    python benchmarks/asking.py [MODEL] [--tokens 50 180 500] [--busy N]
+    python benchmarks/asking.py [MODEL] [--tokens 50 180 500] [--busy N] [--before FOLDER]
 
 For each length, in turns, the fastest and the median of the rounds: a plain forward pass of
 transformers; measuring in memory, as a notebook does; an answer of `explore`, the passage and its
@@ -9,8 +9,9 @@ the pause for typing left out; another head of the same text; and where they are
 BertViz and CircuitsVis take from the text to the HTML of their views, unless that would take more
 than a minute. Before that, in turns: from the start of the program to its first picture in a
 browser that is open, and from the start of Python to a loaded model. The first start has the model
-checked, if it was not before. --busy: as many processes that never rest run beside. Prints
-Markdown.
+checked, if it was not before. --busy: as many processes that never rest run beside. --before: a
+checkout of an older version, with its environment in .venv, whose notebook is asked once for each
+length, after a text that warms it up: from a text to the chart of a head. Prints Markdown.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from importlib.util import find_spec
@@ -42,6 +44,16 @@ PATIENCE = 20
 LIMIT = 60
 """Seconds of another tool's run, at most, as its last length lets expect."""
 STARTS = 3
+OLD = """
+import sys, time
+from report.notebook import figure, measure
+
+for text in sys.argv[2:]:
+    began = time.perf_counter()
+    figure("attention_map", measure(sys.argv[1], text), layer=1, head=0).to_dict()
+    print("took", time.perf_counter() - began, flush=True)
+"""
+"""What an older notebook does for each text."""
 PAUSE = 0.25
 """Seconds that the page waits after a key."""
 
@@ -156,6 +168,16 @@ def first_picture(model, page):
             running.send_signal(signal.SIGINT)
 
 
+def before_it(checkout, model, texts):
+    """Seconds from a text to the chart of a head, of each text, in an older version's notebook."""
+    command = [Path(checkout) / ".venv/bin/python", "-c", OLD, model, WORDS, *texts]
+    pipes = {"stdout": subprocess.PIPE, "text": True, "check": True}
+    with tempfile.TemporaryDirectory() as elsewhere:  # no publication's files
+        printed = subprocess.run(command, cwd=elsewhere, **pipes).stdout  # noqa: S603
+    took = [line.split()[1] for line in printed.splitlines() if line.startswith("took")]
+    return [float(each) for each in took[1:]]
+
+
 def seconds(run, *given):
     began = time.perf_counter()
     run(*given)
@@ -198,6 +220,7 @@ def main():
     parser.add_argument("model", nargs="?", default="smollm2-135m")
     parser.add_argument("--tokens", type=int, nargs="+", default=[50, 180, 500])
     parser.add_argument("--busy", type=int, default=0)
+    parser.add_argument("--before", type=Path)
     chosen = parser.parse_args()
     beside = [multiprocessing.Process(target=spin, daemon=True) for _ in range(chosen.busy)]
     for process in beside:
@@ -218,6 +241,11 @@ def main():
                 tables[tokens] = rounds(explorer, page, tokens, before)
                 before = tokens, tables[tokens]
             serving.shutdown()
+            texts = [text_of(explorer, tokens) for tokens in chosen.tokens]
+    if chosen.before:
+        old = before_it(chosen.before, chosen.model, texts)
+        for table, took in zip(tables.values(), old, strict=True):
+            table["an older notebook, from a text to a chart"] = [took]
     for process in beside:
         process.kill()
     names = [*tables[chosen.tokens[0]]]

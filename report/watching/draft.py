@@ -33,8 +33,8 @@ class Draft:
     html: bytes
     makers: Mapping[str, Callable[[], dict]]
     """Address from the root of the site -> what makes the file."""
-    folder: Path | None
-    """Where its datasets are files."""
+    folder: Path
+    """Where those of its datasets are that are files."""
     root: Path
     """Of the publication, whose code may run to make a file."""
 
@@ -48,9 +48,10 @@ class Draft:
             with Bounded([self.root / name for name in ("figures", "measures")], limit()):
                 return store.dumps(make()).encode()
         start = f"datasets/{self.name}/"
-        if self.folder is None or not address.startswith(start):
+        if not address.startswith(start):
             return None
-        return files.read_bytes(files.inside(self.folder, address.removeprefix(start)))
+        path = files.inside(self.folder, address.removeprefix(start))
+        return files.read_bytes(path) if path.is_file() else None
 
 
 class Drafts:
@@ -76,6 +77,6 @@ class Drafts:
         html = self.page.html(study.name, markdown, self.project.site).encode()
         makers, folder = article.makers(), self.project.site_src / "datasets" / study.name
         if hasattr(data, "makers"):  # in memory
-            makers, folder = makers | data.makers(f"datasets/{name}"), None
+            makers |= data.makers(f"datasets/{name}")
         about = html, makers, folder, self.project.root
         return Draft(study.name, name, "; ".join(lacks()), *about)

@@ -1,16 +1,17 @@
 """A passage that was measured just now, in place of the datasets of an article that are still to be
-made: what drafts are drawn of.
+made: what drafts are drawn of. Of several models, those that have datasets are read from these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import get_ident
 
 from report.authored.later import LaterError
+from report.kinds.passage.data import PassageModels
 from report.kinds.passage.live import MAY_DIFFER, LivePassage, OfCorpus, same_but
 from report.measuring import pieces
 from report.models.load.sentences import supported
@@ -67,6 +68,32 @@ class PassageSoFar(LivePassage):
         if name not in self.manifest["files"]:
             raise LaterError
         return super()._read(name)
+
+
+class ModelsSoFar(PassageModels):
+    """Several models of an article, at least one of which is a `PassageSoFar`."""
+
+    @property
+    def _measured(self):
+        return [each for each in self.models if isinstance(each, PassageSoFar)]
+
+    @contextmanager
+    def quick(self) -> Iterator[None]:
+        """Meanwhile a page is made."""
+        with ExitStack() as stack:
+            for each in self._measured:
+                stack.enter_context(each.quick())
+            yield
+
+    @property
+    def lacks(self) -> list[str]:
+        """What the page that was made last had to leave out, in words."""
+        return list(dict.fromkeys(words for each in self._measured for words in each.lacks))
+
+    def makers(self, folder: str) -> dict[str, Callable[[], dict]]:
+        """What makes the datasets that are no files, by their addresses below a folder."""
+        pairs = (each.makers(folder).items() for each in self._measured)
+        return dict(pair for of_model in pairs for pair in of_model)
 
 
 WORDS = {"corpus": "what heads do over many texts", "prediction": "effects on next tokens"}

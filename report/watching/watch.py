@@ -19,10 +19,12 @@ from report.authored.boundary import in_words
 from report.authored.guard import StepError
 from report.authored.later import LaterError
 from report.console import Terminal, clean, say_error
+from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.files import meant, read_bytes
 from report.measuring import run as measuring
 from report.measuring.alone import load_source, measure_with
+from report.measuring.forecast import weights_of
 from report.measuring.key import key_of
 from report.measuring.plan import plans
 from report.pages.page import Page
@@ -136,15 +138,15 @@ class Rebuilder:
         """state: of pages that are open, which are shown drafts; None: there are none"""
         self.request, self.terminal, self.state = request, terminal, state or BuildState()
         self.drafts = Drafts(request.project) if state else None
-        self.so_far: dict[str, object] = {}
-        """Name of an article -> its `PassageSoFar`, as it was measured for its last draft."""
+        self.so_far: dict[str, dict[str, object]] = {}
+        """Name of an article -> key -> a `PassageSoFar`, as measured for its last draft."""
         self.drawn: dict[str, Drawn] = defaultdict(lambda: Drawn(self._require_same))
         self.rendered: dict[str, tuple[Page, object]] = {}
         """Name of an article -> its page, and the data that it shows."""
         self.waiting: Articles = None
         """The articles to render in the next build."""
-        self.model: tuple[object, object] = None, None
-        """What the model is that stays loaded, and that model."""
+        self.models: list[tuple[object, object]] = []
+        """What each model is that stays loaded, and that model; the one used last is the last."""
         self.seen: files.Seen = {}
         """The publication as it was looked at last."""
         self.begun: files.Seen = {}
@@ -255,17 +257,31 @@ class Rebuilder:
     @contextmanager
     def _loaded(self, task, announce):
         """The model of a task, which stays loaded unless it fails: who writes changes a text more
-        often than its model."""
-        (of, loaded), self.model = self.model, (None, None)
-        if of != _model_of(task):
-            del loaded  # never two in memory
-            loaded = load_source(task.source, task.options, announce)
+        often than its models."""
+        of = _model_of(task)
+        there = [loaded for each, loaded in self.models if each == of]
+        self.models = [pair for pair in self.models if pair[0] != of]
+        if not there and not self._fits(task):
+            self.models = []
+        loaded = there.pop() if there else load_source(task.source, task.options, announce)
         try:
             yield loaded
         except OutOfDateError:
-            self.model = _model_of(task), loaded
+            self.models.append((of, loaded))
             raise
-        self.model = _model_of(task), loaded
+        self.models.append((of, loaded))
+
+    def _fits(self, task):
+        """Whether there is memory for the model of a task beside those that stay loaded, of which
+        there are not too many."""
+        from report.models.load import memory
+        from report.models.load.load import DTYPES
+
+        folder, how = task.source.model.folder, task.options
+        if folder is None or len(self.models) >= MOST_LOADED:
+            return False
+        needed = weights_of(folder, DTYPES[how["dtype"]].itemsize)(how["layers"])
+        return needed <= memory.SHARE * memory.free(how["device"])
 
     def _show_so_far(self, studies, part, measure=True):
         """Show articles about a passage of which there are no datasets yet, before all that takes
@@ -281,28 +297,46 @@ class Rebuilder:
                     self._show(draft, wait=measure)
 
     def _passage(self, study, part, measure):
-        """The passage of an article, measured for its last draft, or now if `measure`; None if its
-        datasets are there, or are of more than a passage and one model."""
+        """The passage of an article, measured for its last draft, or now if `measure`, of those of
+        its models that have no datasets; None if all have some, or they are of more than a
+        passage."""
         front = study.front_matter
-        if front.kind != "passage" or len(front.all_models) > 1:
+        if front.kind != "passage":
             return None
         inputs = measuring.read(study)
-        [plan] = plans(study, part.project, inputs, part.force)
-        if plan.state != "measure" or plan.folder is None:
+        chosen = plans(study, part.project, inputs, part.force)
+        if any(plan.folder is None for plan in chosen):
             return None
-        key, there = plan.folder.name, self.so_far.get(study.name)
-        if there is None or there.path.name != key:
-            if not measure:
-                return None
-            task = measuring.task_of(plan, study, inputs, part.project)
-            from report.watching import so_far  # which needs what measures
+        missing = {plan.folder.name: plan for plan in chosen if plan.state == "measure"}
+        there = [plan.folder / "manifest.json" for plan in chosen if plan.state != "measure"]
+        if not missing or not all(path.is_file() for path in there):
+            return None
+        before = self.so_far.get(study.name, {})
+        if not measure and not missing.keys() <= before.keys():
+            return None
+        new = {
+            key: before.get(key) or self._measured_so_far(plan, study, inputs, part, set(missing))
+            for key, plan in missing.items()
+        }
+        self.so_far[study.name] = new
+        read = [new.get(plan.folder.name) or self._as_files(plan, front) for plan in chosen]
+        from report.watching.so_far import ModelsSoFar  # which needs what measures
 
-            corpus = so_far.corpus_of(part.project, plan.parts)
-            step, say = self._requirer({key}, part), self.terminal.say
-            with self._loaded(task, say) as loaded:
-                there = so_far.measured(loaded, task, key, corpus, say, step)
-            self.so_far[study.name] = there
-        return there
+        return read[0] if len(read) == 1 else ModelsSoFar(read, front.labels)
+
+    def _measured_so_far(self, plan, study, inputs, part, keys):
+        """The passage of a model, measured now; keys: of all that is measured of the article."""
+        from report.watching import so_far  # which needs what measures
+
+        task = measuring.task_of(plan, study, inputs, part.project)
+        corpus = so_far.corpus_of(part.project, plan.parts)
+        about = task, plan.folder.name, corpus, self.terminal.say, self._requirer(keys, part)
+        with self._loaded(task, self.terminal.say) as loaded:
+            return so_far.measured(loaded, *about)
+
+    def _as_files(self, plan, front):
+        """The datasets of a model that are there."""
+        return open_study([plan.folder], noun=front.noun, measures=front.measures or ())
 
     def _show_measured(self, studies, datasets):
         """Show articles that were measured, or whose drawing was dropped, before it is done."""
@@ -365,6 +399,9 @@ PAUSE = 0.2
 
 OPEN = 1.5
 """Seconds within which a page that is open asks for the newest build."""
+
+MOST_LOADED = 4
+"""Models that stay loaded at once."""
 
 QUIET = 0.4
 """Seconds in which a page of a draft asks for nothing, so that what is seen of it is drawn."""

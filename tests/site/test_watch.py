@@ -398,6 +398,43 @@ def test_a_changed_passage_is_shown_before_it_is_measured_to_the_end(project, st
         assert "one" in state.of("/")["later"]
 
 
+@pytest.mark.parametrize("both", [True, False])
+def test_a_changed_passage_of_several_models_is_shown_before_it_is_written(project, both):
+    """Those that have datasets of it are not measured again for it."""
+    first, second = (project.root / name for name in ("first", "second"))
+    [model] = re.findall("model: (.*)", article(project).read_text("utf-8"))
+    for folder in (first, second):
+        shutil.copytree(model, folder)
+    article(project, "two").unlink()
+    change(article(project), f"model: {model}", "models:\n  - ./first\n  - ./second")
+    with article(project).open("a") as file:
+        file.write("{{ passage() }}\n\n{% for each in data.models %}{{ each.name }}: ")
+        file.write("{{ '%.9f' | format(each.attention(1, 0).probability[9, 1]) }}\n{% endfor %}\n")
+    rebuilder, shown = Rebuilder(pipeline.Request(project), Sayings(), BuildState()), []
+    with unpainted():
+        watch.attempt(rebuilder, [], rebuilder.state, rebuilder.terminal)
+        assert rebuilder.state.error == ""
+        rebuilder.state.show = shown.append
+        if both:
+            change(project.root / "passage.md", "lamp", "light")
+        else:
+            path = second / "config.json"
+            config = json.loads(path.read_text("utf-8"))
+            path.write_text(json.dumps(config | {"layer_norm_epsilon": 1e-4}), "utf-8")
+        watch.attempt(rebuilder, ["passage.md"], rebuilder.state, rebuilder.terminal)
+    draft, built = shown[0], contents(project.site)["articles/one/index.html"]
+    numbers = re.findall(rb"(?:first|second): 0\.\d{9}", built)
+    assert len(set(numbers)) == 2 and all(number in draft.html for number in numbers)
+    assert len([line for line in rebuilder.terminal.said if ": measured" in line]) == 3 + both
+    assert ("what heads do over many texts" in draft.lacks) == (not both)  # of another model
+    for folder in project.site_src.glob("datasets/one/*/"):
+        for name in json.loads((folder / "manifest.json").read_text())["files"]:
+            sent = draft.file(f"datasets/{draft.name}/{folder.name}/{name}")
+            later = not both and name.startswith("heads/") and b"corpus" not in sent
+            assert later or sent == (folder / name).read_bytes(), name
+    assert draft.file(f"datasets/{draft.name}/{folder.name}/none.json") is None
+
+
 @contextmanager
 def told_of_draft(told, draft):
     told.drafts = {draft.article: draft}
