@@ -322,7 +322,8 @@ class Rebuilder:
         read = [new.get(plan.folder.name) or self._as_files(plan, front) for plan in chosen]
         from report.watching.so_far import ModelsSoFar  # which needs what measures
 
-        return read[0] if len(read) == 1 else ModelsSoFar(read, front.labels)
+        labels = front.labels if any(front.labels) else ()
+        return read[0] if len(read) == 1 else ModelsSoFar(read, labels)
 
     def _measured_so_far(self, plan, study, inputs, part, keys):
         """The passage of a model, measured now; keys: of all that is measured of the article."""

@@ -406,10 +406,10 @@ def test_a_changed_passage_of_several_models_is_shown_before_it_is_written(proje
     for folder in (first, second):
         shutil.copytree(model, folder)
     article(project, "two").unlink()
-    change(article(project), f"model: {model}", "models:\n  - ./first\n  - ./second")
+    change(article(project), f"model: {model}", "model: ./first\nbeside: [./second]")
     with article(project).open("a") as file:
-        file.write("{{ passage() }}\n\n{% for each in data.models %}{{ each.name }}: ")
-        file.write("{{ '%.9f' | format(each.attention(1, 0).probability[9, 1]) }}\n{% endfor %}\n")
+        file.write("{{ passage() }}\n\n{% for each in compared %}{{ each.label }}: ")
+        file.write("{{ '%.9f' | format(each.data.attention(1, 0).probability[9, 1]) }}\n{% endfor %}\n")
     rebuilder, shown = Rebuilder(pipeline.Request(project), Sayings(), BuildState()), []
     with unpainted():
         watch.attempt(rebuilder, [], rebuilder.state, rebuilder.terminal)
