@@ -409,7 +409,8 @@ def test_a_changed_passage_of_several_models_is_shown_before_it_is_written(proje
     change(article(project), f"model: {model}", "model: ./first\nbeside: [./second]")
     with article(project).open("a") as file:
         file.write("{{ passage() }}\n\n{% for each in compared %}{{ each.label }}: ")
-        file.write("{{ '%.9f' | format(each.data.attention(1, 0).probability[9, 1]) }}\n{% endfor %}\n")
+        file.write("{{ '%.9f' | format(each.data.attention(1, 0).probability[9, 1]) }}\n")
+        file.write("{% endfor %}\n")
     rebuilder, shown = Rebuilder(pipeline.Request(project), Sayings(), BuildState()), []
     with unpainted():
         watch.attempt(rebuilder, [], rebuilder.state, rebuilder.terminal)
