@@ -9,6 +9,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
 from difflib import get_close_matches
 
 JOINERS = "\u200d\u200c"
@@ -16,6 +17,9 @@ SKIN = re.compile("[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
 """Colours of skin, and what spells the flag of a part of a country."""
 
 FLAG_LETTER = re.compile("[\U0001f1e6-\U0001f1ff]")
+
+LARGE = 1e15
+"""From here on, a float has no halves."""
 
 SMALLEST = 0.0001
 """The step of the numbers that articles quote."""
@@ -102,6 +106,16 @@ def lasting(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def rounded(value: float, digits: int) -> Decimal:
+    """A number with so many decimals, halves away from zero: as browsers round what they show.
+
+    Python's own formats round 75.25 to 75.2, and JavaScript's to 75.3.
+    """
+    if abs(value) >= LARGE:
+        return Decimal(f"{value:.{digits}f}")
+    return Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
 def number(value: float) -> str:
     """A number with two significant digits and a true minus sign: "0.0061", "−0.25", "12".
 
@@ -115,10 +129,11 @@ def number(value: float) -> str:
     if abs(value) < SMALLEST / 2:
         return "nearly 0"
     if 0.95 <= abs(value) < 1 - ROUNDING:
-        text = next((decimal for n in (2, 3) if abs(float(decimal := f"{value:.{n}f}")) < 1), None)
+        shorter = (rounded(value, digits) for digits in (2, 3))
+        text = next((f"{decimal:f}" for decimal in shorter if abs(decimal) < 1), None)
         return (text or f"nearly {value:.0f}").replace("-", "−")
     exponent = int(f"{value:.1e}".partition("e")[2])  # of the rounded value: 0.0996 is 0.10
-    return f"{value:,.{min(4, max(0, 1 - exponent))}f}".replace("-", "−")
+    return f"{rounded(value, min(4, max(0, 1 - exponent))):,f}".replace("-", "−")
 
 
 def signed(value: float) -> str:
@@ -137,7 +152,7 @@ def percent(value: float, digits: int = 0) -> str:
     least = 10**-digits
     if 0 < 100 * value < least / 2:
         return f"less than {least:.{digits}f}\u00a0%"
-    text = f"{100 * value:.{digits}f}"
+    text = f"{rounded(100 * value, digits):f}"
     if float(text) == 100 and value < 1 - ROUNDING:
         return f"more than {100 - least:.{digits}f}\u00a0%"
     if not float(text):

@@ -162,7 +162,7 @@ MAY_IMPORT = {
     },
     "watching/": LEAVES
     | {"project", "study/", "measuring/", "pages/", "site/", "console", "pipeline"}
-    | {"datasets/", "kinds/*/live", "models/load/sentences"},
+    | {"datasets/", "datasets/read/", "kinds/*/data", "kinds/*/live", "models/load/sentences"},
     "notebook/": LEAVES
     | {"kinds/folders", "kinds/*/live", "measures/", "models/find/"}
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}

@@ -138,6 +138,20 @@ def require_together(sources: Sequence[Source], settings: Sequence[dict]) -> Non
     )
 
 
+def fits_beside(source: Source, how: dict) -> bool:
+    """Whether there is memory for a model beside all that is loaded now; False if nobody knows.
+
+    how: as `measuring_settings` gives them
+    """
+    from report.models.load import memory
+    from report.models.load.load import DTYPES
+
+    if source.model.folder is None:
+        return False
+    needed = weights_of(source.model.folder, DTYPES[how["dtype"]].itemsize)(how["layers"])
+    return needed <= memory.SHARE * memory.free(how["device"])
+
+
 def weights_of(folder: Path, itemsize: int) -> Callable[[int | None], int]:
     """A function that gives the bytes of a checkpoint's weights in memory, without reading them: of
     so many first layers, or of all for None.

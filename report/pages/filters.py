@@ -13,7 +13,7 @@ from report.datasets.formats.passage import visible
 from report.datasets.formats.renderings import TableToken
 from report.figures.parts.score_terms import listed
 from report.kinds.passage.data import Token
-from report.text import SMALLEST, UNKNOWN, count, number, percent, set_apart, slug
+from report.text import SMALLEST, UNKNOWN, count, number, percent, rounded, set_apart, slug
 
 WORDS_A_MINUTE = 230
 
@@ -101,7 +101,8 @@ def spread(mean, scale: float = 1) -> str:
         return number(value)
     exponent = int(f"{error:.0e}".partition("e")[2])  # of the rounded error: 0.096 is 0.1
     digits = min(4, max(0, -exponent))
-    return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}".replace("-", "−")
+    value, error = (f"{rounded(each, digits):f}" for each in (value, error))
+    return f"{value}\u00a0±\u00a0{error}".replace("-", "−")
 
 
 def percent_spread(mean) -> str:

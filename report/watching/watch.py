@@ -24,7 +24,7 @@ from report.errors import ReportError
 from report.files import meant, read_bytes
 from report.measuring import run as measuring
 from report.measuring.alone import load_source, measure_with
-from report.measuring.forecast import weights_of
+from report.measuring.forecast import fits_beside
 from report.measuring.key import key_of
 from report.measuring.plan import plans
 from report.pages.page import Page
@@ -261,7 +261,8 @@ class Rebuilder:
         of = _model_of(task)
         there = [loaded for each, loaded in self.models if each == of]
         self.models = [pair for pair in self.models if pair[0] != of]
-        if not there and not self._fits(task):
+        many = len(self.models) >= MOST_LOADED
+        if not there and (many or not fits_beside(task.source, task.options)):
             self.models = []
         loaded = there.pop() if there else load_source(task.source, task.options, announce)
         try:
@@ -270,18 +271,6 @@ class Rebuilder:
             self.models.append((of, loaded))
             raise
         self.models.append((of, loaded))
-
-    def _fits(self, task):
-        """Whether there is memory for the model of a task beside those that stay loaded, of which
-        there are not too many."""
-        from report.models.load import memory
-        from report.models.load.load import DTYPES
-
-        folder, how = task.source.model.folder, task.options
-        if folder is None or len(self.models) >= MOST_LOADED:
-            return False
-        needed = weights_of(folder, DTYPES[how["dtype"]].itemsize)(how["layers"])
-        return needed <= memory.SHARE * memory.free(how["device"])
 
     def _show_so_far(self, studies, part, measure=True):
         """Show articles about a passage of which there are no datasets yet, before all that takes

@@ -291,7 +291,7 @@ def test_integers_are_read_as_python_writes_them(scripts):
 
 
 def test_a_script_rounds_a_share_as_prose_does(scripts):
-    values = [0.9979, 0.9949, 0.99996, 1.0, 1 - 1e-9, 0.0021, 0.00004, 0.0, 0.5, 0.0071]
+    values = [0.9979, 0.9949, 0.99996, 1.0, 1 - 1e-9, 0.0021, 0.00004, 0.0, 0.5, 0.0071, 0.125]
     said, shares = scripts.evaluate(
         """values => import('/assets/data/shares.js').then(
             ({ percent, share }) => [values.map((one) => percent(one)), values.map(share)])""",
@@ -300,7 +300,7 @@ def test_a_script_rounds_a_share_as_prose_does(scripts):
     assert said == [percent(value).replace("\u00a0", "\u202f") for value in values]
     assert shares[:2] == ["0.998", "0.995"]
     assert shares[2:6] == ["more than 0.999", "1.000", "1.000", "0.002"]
-    assert shares[6:] == ["less than 0.001", "0.000", "0.500", "0.007"]
+    assert shares[6:] == ["less than 0.001", "0.000", "0.500", "0.007", "0.125"]
 
 
 def test_what_is_not_known_stays_unknown_whatever_its_step(scripts):

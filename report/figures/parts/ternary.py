@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import altair
 
 from report.figures.parts.theme import TYPE, of_term, themed
+from report.text import rounded
 
 HEIGHT = math.sqrt(3) / 2
 TICKS = (0.2, 0.4, 0.6, 0.8)
@@ -114,7 +115,7 @@ def _line(term, axis, value):
 def _label(term, axis, value):
     (x, y), _ = axis["line"](value)
     across, up = (2.2 * TICK * part for part in axis["tick"])
-    return {"term": term, "x": x + across, "y": y + up, "text": f"{value:.0%}"}
+    return {"term": term, "x": x + across, "y": y + up, "text": f"{rounded(100 * value, 0)}%"}
 
 
 _CORNERS = ((point(1, 0, 0), -13), (point(0, 1, 0), 17), (point(0, 0, 1), 17))
