@@ -24,11 +24,11 @@ from report.effects.ablation import ablation
 from report.effects.anatomy import anatomy
 from report.effects.asked import Asked
 from report.effects.direct import direct_effects
-from report.effects.origins import origins
+from report.effects.origins import origins_of_heads
 from report.effects.passing import logits_of
 from report.effects.replacing import zeros
 from report.effects.sentence import by_target, logit_lens
-from report.effects.writes import writes
+from report.effects.writes import writes_of_heads
 from report.models.attention.structure import structure
 from report.models.load.load import load_model
 
@@ -51,8 +51,10 @@ def ways(loaded, token_ids):
         "direct effects, every token": lambda: direct_effects(loaded, token_ids, every),
         "by target, last token": lambda: by_target(loaded, token_ids, last),
         "logit lens, last token": lambda: logit_lens(loaded, token_ids, [-1]),
-        "what a head writes, all sources": lambda: writes(loaded, token_ids, layer, 0),
-        "origins of a head's scores, last layer": lambda: origins(loaded, token_ids, layer, 0),
+        "what a head writes, all sources": lambda: writes_of_heads(loaded, token_ids, [(layer, 0)]),
+        "origins of a head's scores, last layer": lambda: origins_of_heads(
+            loaded, token_ids, layer, [0]
+        ),
     }
 
 

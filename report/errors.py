@@ -120,25 +120,21 @@ def _elsewhere():
     return INSTALLED or folders != {PACKAGE.parent}
 
 
-def setup(extra: str = "measure", installed: bool | None = None) -> str:
-    """What to type to install a package that is missing.
-
-    extra: the extra that asks for it; installed: as for `command`
-    """
-    if INSTALLED if installed is None else installed:
+def setup(extra: str = "measure") -> str:
+    """What to type to install a package that is missing; extra: the extra that asks for it."""
+    if INSTALLED:
         return f"pip install '{NAME}[{extra}]'"
-    there = Path.cwd() != PACKAGE.parent and installed is None
+    there = Path.cwd() != PACKAGE.parent
     return f"make -C {shlex.quote(str(PACKAGE.parent))} setup" if there else "make setup"
 
 
-def requirement(extra: str = "measure") -> str | None:
+def requirement() -> str | None:
     """What `pip install` takes to have this very program elsewhere, by pip's own record of it.
 
     The record is that of PEP 610, without user and password.
 
-    extra: what is installed besides
-    returns: a requirement with the version, or with the address that it came from; None where it
-        came from a folder or a file on this machine, or was not installed
+    returns: a requirement that measures, with the version, or with the address that it came from;
+        None where it came from a folder or a file on this machine, or was not installed
     """
     try:
         installed = metadata.distribution(NAME)
@@ -146,7 +142,7 @@ def requirement(extra: str = "measure") -> str | None:
         return None
     recorded = installed.read_text("direct_url.json")
     if recorded is None:
-        return f"{NAME}[{extra}]=={installed.version}"
+        return f"{NAME}[measure]=={installed.version}"
     record = json.loads(recorded)
     parts = urlsplit(record["url"])
     if parts.scheme == "file" or not parts.netloc or parts.query or "dir_info" in record:
@@ -157,4 +153,4 @@ def requirement(extra: str = "measure") -> str | None:
         place = f"{source['vcs']}+{place}@{source['commit_id']}"
     if folder := record.get("subdirectory"):
         place += f"#subdirectory={folder}"
-    return f"{NAME}[{extra}] @ {place}"
+    return f"{NAME}[measure] @ {place}"

@@ -11,7 +11,7 @@ are rotated ones. The sum is the score before a cap.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,16 +22,16 @@ from report.effects.anatomy import anatomy
 from report.effects.asked import Asked, rows_of
 from report.effects.frozen import shape_of
 from report.effects.parts import Part, parts_before
-from report.effects.replay import entering, gives_tuples
+from report.effects.reads import Stopping, instead, run_to_hook
+from report.effects.replay import gives_tuples
 from report.effects.writes import require_head
 from report.errors import ReportError
 from report.measurements.decomposition import score
-from report.measurements.factors import Factors, Scores
+from report.measurements.factors import Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
-from report.models.attention.modes import hooked, run_base
+from report.models.attention.modes import hooked
 from report.models.attention.probe import architecture
-from report.models.attention.recorder import Recorder
 from report.models.attention.structure import structure
 
 if TYPE_CHECKING:
@@ -76,18 +76,6 @@ class Origins:
         return np.einsum("d,ptd->pt", self.query.sum(0), self.key)
 
 
-def origins(
-    loaded: "LoadedModel", token_ids: Sequence[int], layer: int, head: int, position: int = -1
-) -> Origins:
-    """Which parts a head's scores from one token are made of.
-
-    position: the token that looks, negative ones from the end
-    raises: ReportError as `direct_effects` does; for a model that shows no queries and keys; or
-        where they are not linear in the hidden state, as when they are clipped
-    """
-    return origins_of_heads(loaded, token_ids, layer, [head], position)[0]
-
-
 def origins_of_heads(
     loaded: "LoadedModel",
     token_ids: Sequence[int],
@@ -95,7 +83,13 @@ def origins_of_heads(
     heads: Sequence[int],
     position: int = -1,
 ) -> list[Origins]:
-    """The same of several heads of a layer, which costs no more than of one."""
+    """Which parts the scores of heads of a layer, from one token, are made of.
+
+    position: the token that looks, negative ones from the end
+    raises: ReportError as `direct_effects` does; for a model that shows no queries and keys; or
+        where they are not linear in the hidden state, as when they are clipped
+    Several heads cost no more than one.
+    """
     for head in heads:
         require_head(anatomy(loaded), layer, head)
     row = rows_of([Asked(position, 0)], len(token_ids), 1)[0]
@@ -135,20 +129,6 @@ def _told(loaded, place, parts, whole, found):
     )
 
 
-class _CaughtError(Exception):
-    """The attention that was asked for has its queries and keys: Factors."""
-
-
-class _Asked(Recorder):
-    wants_factors = False
-
-    def attention(
-        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
-    ) -> torch.Tensor | None:
-        """See `Recorder`."""
-        raise _CaughtError(factors)
-
-
 @contextmanager
 def _asking(loaded, token_ids, layer) -> Iterator:
     """A function that gives the `Factors` of a layer for a hidden state, float [T, hidden_size].
@@ -161,28 +141,12 @@ def _asking(loaded, token_ids, layer) -> Iterator:
     gives_tuples(model)  # runs the model, which is not possible below
 
     def ask(state, frozen=True):
-        with ExitStack() as undo:
-            undo.enter_context(entering(model, layer, state[None]))
-            hook = module.register_forward_pre_hook(_instead(state[None]), with_kwargs=True)
-            undo.enter_context(hook)
-            undo.enter_context(_frozen(norms) if frozen else _watching(module, norms))
-            try:
-                run_base(model, list(token_ids))
-            except _CaughtError as caught:
-                return _told_apart(model, layer, caught.args[0])
-        raise AssertionError("no attention was reached")
+        with instead(module, state), _frozen(norms) if frozen else _watching(module, norms):
+            factors, _ = run_to_hook(loaded, layer, state, list(token_ids))
+        return _told_apart(model, layer, factors)
 
-    with attached(model, _Asked(), [layer], factor):
+    with attached(model, Stopping(), [layer], factor):
         yield ask
-
-
-def _instead(state):
-    def hook(_, args, kwargs):
-        if args:
-            return (state, *args[1:]), kwargs
-        return args, kwargs | {"hidden_states": state}
-
-    return hook
 
 
 @contextmanager

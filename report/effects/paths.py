@@ -21,15 +21,14 @@ import torch
 
 from report.effects.parts import Part, parts_before
 from report.effects.patching import Pair
-from report.effects.replay import entering, gives_tuples
+from report.effects.reads import Stopping, instead, run_to_hook
+from report.effects.replay import gives_tuples
 from report.errors import ReportError
 from report.measurements.factors import Factors, Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
 from report.models.attention.kernel import streaming_attention
-from report.models.attention.modes import hooked, run_base
 from report.models.attention.probe import architecture
-from report.models.attention.recorder import Recorder
 from report.models.attention.structure import structure
 
 CHANNELS = ("Q", "K", "V")
@@ -156,20 +155,6 @@ def _require_same(pair, layer, head, context):
         )
 
 
-class _ReachedError(Exception):
-    """The attention that was asked for has its queries, keys and values."""
-
-
-class _Asked(Recorder):
-    wants_factors = False
-
-    def attention(
-        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
-    ) -> torch.Tensor | None:
-        """See `Recorder`."""
-        raise _ReachedError(factors, value)
-
-
 @contextmanager
 def _reading(pair, layer):
     """A function that gives the `_Read` of a layer for a hidden state, float [T, hidden_size]."""
@@ -178,17 +163,8 @@ def _reading(pair, layer):
     gives_tuples(model)  # runs the model, which is not possible below
 
     def read(state):
-        def instead(_, args, kwargs):
-            if args:
-                return (state[None], *args[1:]), kwargs
-            return args, kwargs | {"hidden_states": state[None]}
-
-        hook = module.register_forward_pre_hook(instead, with_kwargs=True)
-        try:
-            with entering(model, layer, state[None]), hooked([hook]):
-                run_base(model, list(pair.corrupted.token_ids))
-        except _ReachedError as reached:
-            factors, value = reached.args
+        with instead(module, state):
+            factors, value = run_to_hook(loaded, layer, state, list(pair.corrupted.token_ids))
         if isinstance(factors, Scores):
             raise ReportError(
                 f"architecture {architecture(model)}, layer {layer}: its attention modules show "
@@ -197,5 +173,5 @@ def _reading(pair, layer):
             )
         return _Read(factors, value)
 
-    with attached(model, _Asked(), [layer], loaded.identity["alibi_factor"]):
+    with attached(model, Stopping(), [layer], loaded.identity["alibi_factor"]):
         yield read

@@ -37,12 +37,20 @@ class CaughtError(Exception):
     """What was asked for is there, and the model need not go on: its argument."""
 
 
-class _Projections(Recorder):
+class Stopping(Recorder):
+    """Stops a run at the attention of a layer: `CaughtError` with its factors and its values."""
+
+    wants_factors = False
+
     def attention(
         self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
     ) -> torch.Tensor | None:
         """See `Recorder`."""
         raise CaughtError((factors, value))
+
+
+class _Projections(Stopping):
+    wants_factors = True
 
 
 def what_enters(loaded: "LoadedModel", layer: int, states: torch.Tensor) -> torch.Tensor:

@@ -48,40 +48,20 @@ class Writes:
     suppressed_by: np.ndarray
 
 
-def writes(
-    loaded: "LoadedModel",
-    token_ids: Sequence[int],
-    layer: int,
-    head: int,
-    position: int = -1,
-    sources: Sequence[int] | None = None,
-) -> Writes:
-    """What a head promotes and suppresses when it reads tokens of a text.
-
-    position: the token that predicts; sources: the tokens that are read; None: all up to it
-    raises: ReportError as `direct_effects` does, or for a head or a token that there is not
-    """
-    return writes_of_heads(loaded, token_ids, [(layer, head)], position, sources)[0]
-
-
 def writes_of_heads(
     loaded: "LoadedModel",
     token_ids: Sequence[int],
     heads: Sequence[tuple[int, int]],
     position: int = -1,
-    sources: Sequence[int] | None = None,
 ) -> list[Writes]:
-    """The same of several heads, (layer, head), by one pass."""
+    """What heads, (layer, head), promote and suppress when they read tokens of a text, by one pass.
+
+    position: the token that predicts; it and all before it are read
+    raises: ReportError as `direct_effects` does, or for a head or a token that there is not
+    """
     with values_of(loaded.model, len(token_ids)) as watched:
         run = directed(loaded, token_ids, [Asked(position, 0)], attention=True)
-    row = run.rows[0]
-    sources = list(range(row + 1)) if sources is None else list(sources)
-    for source in sources:
-        if not 0 <= source <= row:
-            raise ReportError(
-                f"token {source} is to be read at token {row}; choose tokens from 0 to {row}"
-            )
-    found = []
+    sources, found = range(run.rows[0] + 1), []
     for layer, head in heads:
         require_head(run.parts, layer, head)
         value = watched.of(layer, run.recorder.values[layer])
@@ -91,12 +71,12 @@ def writes_of_heads(
 
 def _written(run, layer, head, sources, value):
     """The `Writes` of a head; value: as of `_update`, of all tokens."""
-    update = _update(run, layer, head, value[:, sources])
+    update = _update(run, layer, head, value[:, : len(sources)])
     found = [
         _strongest(run, part) for part in update.split(max(1, NUMBERS // _vocabulary(run.parts)))
     ]
     columns = (torch.cat(one).cpu().numpy() for one in zip(*found, strict=True))
-    probability = run.recorder.probability[layer][head, 0, sources]
+    probability = run.recorder.probability[layer][head, 0, : len(sources)]
     shares = probability.double().cpu().numpy()
     return Writes(layer, head, run.rows[0], tuple(sources), shares, *columns)
 

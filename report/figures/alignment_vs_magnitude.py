@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures.parts import score_terms, theme, token_names, updates
+from report.figures.parts import score_terms, theme, updates
 from report.figures.parts.layers import layered
 from report.kinds.passage.data import PassageData
 from report.text import number, percent
@@ -53,28 +53,9 @@ def _axes():
 
 
 def _cloud(data, points):
-    legend = updates.legend()
-    tooltip = [
-        altair.Tooltip("label:N", title="current token"),
-        altair.Tooltip("head:O", title="head"),
-        altair.Tooltip("target_label:N", title="top target"),
-        altair.Tooltip("alignment:Q", title="orientation", format=".3f"),
-        altair.Tooltip("magnitude:Q", title="magnitude", format=".3f"),
-    ]
-    return (
-        points.transform_calculate(
-            kind=score_terms.KIND,
-            label=token_names.token_label("token", "token_text"),
-            target_label=token_names.token_label("largest_target", "largest_target_text"),
-        )
-        .mark_point(
-            filled=True,
-            size=altair.ExprRef(f"width > 500 ? {updates.point_size(data)} : 16"),
-            opacity=0.6,
-            aria=False,
-        )
-        .encode(**_axes(), **theme.kind_scales(legend), tooltip=tooltip)
-    )
+    named = {"alignment": "orientation", "magnitude": "magnitude"}
+    cloud = updates.cloud(data, points, score_terms.KIND, small=16, opacity=0.6, named=named)
+    return cloud.encode(**_axes(), **theme.kind_scales(updates.legend()))
 
 
 def tendency(points: dict[str, np.ndarray]) -> tuple[int, float | None]:

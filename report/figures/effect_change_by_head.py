@@ -53,14 +53,7 @@ def chart(data: DifferenceData, **state: str) -> altair.LayerChart:
     shape = Cells(_axis(altair.X, "layer", sides), _axis(altair.Y, "head", sides), *sides.values())
     told = [altair.Tooltip("told:N", title="title")]
     clear, rest = (table.transform_filter(f"{no}datum.clear") for no in ("", "!"))
-    legend = altair.Legend(
-        title=None,
-        orient="top",
-        direction="horizontal",
-        symbolOpacity=1,
-        offset=theme.ABOVE,
-        labelExpr=f"datum.label === '{signed_map.FOR}' ? 'adds more' : 'adds less'",
-    )
+    legend = signed_map.legend("adds more", "adds less")
     grey = theme.themed(*theme.CONTEXT.values())
     drawn = layered(
         signed_map.ground(table, shape, told),

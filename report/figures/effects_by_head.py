@@ -285,10 +285,6 @@ def seen(data: PredictionData, **state: int) -> str:
     return f"{told}{first} All heads together add {heads}, all feed-forward layers {forward}."
 
 
-def _sentence(words):
-    return words[:1].upper() + words[1:]
-
-
 def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     shown = predicted.shown(data, state)
     if panel:

@@ -74,26 +74,9 @@ def _axes(data):
 def _cloud(data, points):
     legend = updates.legend()
     legend.title, legend.titleLimit = "top target (line: median, outline: middle 80 %)", 0
-    tooltip = [
-        altair.Tooltip("label:N", title="current token"),
-        altair.Tooltip("head:O", title="head"),
-        altair.Tooltip("target_label:N", title="top target"),
-        altair.Tooltip("magnitude:Q", title="magnitude", format=".3f"),
-    ]
-    return (
-        points.transform_calculate(
-            kind=f"{FIRST} ? 'the first token' : 'any other token'",
-            label=token_names.token_label("token", "token_text"),
-            target_label=token_names.token_label("largest_target", "largest_target_text"),
-        )
-        .mark_point(
-            filled=True,
-            size=altair.ExprRef(f"width > 500 ? {updates.point_size(data)} : 14"),
-            opacity=0.65,
-            aria=False,
-        )
-        .encode(**_axes(data), **theme.kind_scales(legend, COLOURS), tooltip=tooltip)
-    )
+    named = {"magnitude": "magnitude"}
+    cloud = updates.cloud(data, points, KIND, small=14, opacity=0.65, named=named)
+    return cloud.encode(**_axes(data), **theme.kind_scales(legend, COLOURS))
 
 
 def _region():
@@ -108,7 +91,7 @@ def _region():
 PARTS, FEWEST = 12, 5
 """Parts of the passage, at most; and points of a kind in a part, for a median."""
 
-FIRST = "datum.largest_target === 0"
+KIND = "datum.largest_target === 0 ? 'the first token' : 'any other token'"
 
 
 def _tokens_a_part(data):
@@ -121,7 +104,7 @@ def _medians(data, points):
     step = _tokens_a_part(data)
     medians = (
         points.transform_calculate(
-            kind=f"{FIRST} ? 'the first token' : 'any other token'",
+            kind=KIND,
             start=f"floor(datum.token / {step}) * {step}",
             middle=f"(datum.start + min(datum.start + {step}, {data.length})) / 2",
         )

@@ -106,10 +106,11 @@ def chart(data: PairData, panel: int = 0, **state: str) -> altair.LayerChart:
         )
     columns = len(WHOLE) if panel else len(data.changed)
     cells = Cells(_whole_axis() if panel else _token_axis(data), _rows(data), columns, HEADS)
+    legend = signed_map.legend("share above 0", "share below 0")
     return theme.frame(
         layered(
             signed_map.ground(table, cells, [altair.Tooltip("told:N", title="title")]),
-            signed_map.marks(table, cells, _legend(panel)),
+            signed_map.marks(table, cells, legend),
             signed_map.marked(table, cells, marking.HEAD),
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
@@ -119,17 +120,6 @@ def chart(data: PairData, panel: int = 0, **state: str) -> altair.LayerChart:
             *marking.marked("layer", "head"),
         ],
         walk=["column", "row"],
-    )
-
-
-def _legend(panel):
-    return altair.Legend(
-        title=None,
-        orient="top",
-        direction="horizontal",
-        symbolOpacity=1,
-        offset=theme.ABOVE,
-        labelExpr=f"datum.label === '{signed_map.FOR}' ? 'share above 0' : 'share below 0'",
     )
 
 

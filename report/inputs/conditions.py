@@ -117,12 +117,10 @@ class Condition:
         return names.index(name)
 
 
-def question_prompt(
-    system: str, question: str, frame: str = FRAME, name: str = "none"
-) -> Condition:
+def question_prompt(system: str, question: str, frame: str = FRAME) -> Condition:
     """A system prompt on a line of its own, then a question in its frame.
 
     frame: a text with QUESTION in it
     """
     segment = Segment("question", frame.replace(QUESTION, question))
-    return Condition(name, name, (Segment("system", f"{system}\n"), segment))
+    return Condition("none", "none", (Segment("system", f"{system}\n"), segment))

@@ -169,6 +169,11 @@ class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common)
                 "the name of a set"
             )
         question.require(self)
+        if question.whole and self.layers not in (None, "all"):
+            raise ValueError(
+                f"says `layers`; an article about {question.called} needs all of them, so leave it "
+                "out"
+            )
         idle = [key for key, of in READ_BY.items() if key in stated and self.kind not in of]
         if idle:
             raise ValueError(

@@ -60,6 +60,8 @@ def require_equal(found, model, token_ids, values_of, most):
             drop = np.subtract(logs, without[1])
             measured = found.log_probability_drop[layer, head]
             np.testing.assert_allclose(measured, drop, rtol=0, atol=most)
+            mean = sum(drop) / (len(token_ids) - 1)
+            np.testing.assert_allclose(found.loss_rise[layer, head], mean, rtol=0, atol=most)
 
 
 @in_both(PREDICTING)

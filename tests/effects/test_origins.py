@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from report.effects.origins import origins
+from report.effects.origins import origins_of_heads
 from report.effects.parts import Part
 from report.families.verify import in_float64
 from report.models.attention.structure import structure
@@ -32,7 +32,7 @@ def test_pairs_sum_to_the_score(name, double):
     most = 1e-10 if double else 1e-3
     with in_float64() if double else nullcontext():
         model = loaded(name)
-        found = origins(model, text(), 2, 1)
+        found = origins_of_heads(model, text(), 2, [1])[0]
         scores = scores_of(model.model, text(), 2)[1, 23]
     assert len(found.parts) == 2 + 2 * 6
     assert found.parts[0] == Part("embedding") and found.parts[-1] == Part("biases")
@@ -54,7 +54,7 @@ def test_pairs_are_what_a_plain_loop_makes_of_them(name):
     out, with the scales that the norms have for the whole hidden state."""
     with in_float64():
         model = loaded(name)
-        found = origins(model, text(), 1, 3)
+        found = origins_of_heads(model, text(), 1, [3])[0]
         first, second = structure(model.model)[:2]
         modules = [first.module, first.output_projection, second.module, first.module.mlp]
         (embedding, contexts, state, _), _ = entering(model.model, modules, text())
@@ -92,7 +92,7 @@ def test_biases_are_a_part_of_their_own():
     """GPT-2: of the norm's shift and the projection, the same for every token."""
     with in_float64():
         model = loaded("gpt2/default")
-        found = origins(model, text(), 1, 2)
+        found = origins_of_heads(model, text(), 1, [2])[0]
         part = structure(model.model)[1]
         shift = part.module.ln_1.bias.detach()
         matrix = part.attention.c_attn
@@ -102,7 +102,7 @@ def test_biases_are_a_part_of_their_own():
 
 
 def test_windows_leave_out_what_is_not_seen():
-    found = origins(loaded("mistral"), text(), 1, 0)
+    found = origins_of_heads(loaded("mistral"), text(), 1, [0])[0]
     assert found.targets == range(17, 24)
     with pytest.raises(ValueError, match="3 is not in range"):
         found.pairs(3)

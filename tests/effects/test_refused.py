@@ -6,10 +6,10 @@ import torch
 from report.effects.ablation import ablation
 from report.effects.asked import Asked
 from report.effects.direct import direct_effects
-from report.effects.origins import origins
+from report.effects.origins import origins_of_heads
 from report.effects.replacing import means, of_text, zeros
 from report.effects.sentence import by_target, logit_lens
-from report.effects.writes import writes
+from report.effects.writes import writes_of_heads
 from report.errors import ReportError
 from tests.effects.asking import BOTH_WAYS, REFUSED, entering, loaded, text
 
@@ -17,8 +17,8 @@ ASKED = [Asked(-1, 5, 7), Asked(9, 4)]
 EFFECTS = {
     "direct effects": lambda model: direct_effects(model, text(), ASKED),
     "direct effects by target": lambda model: by_target(model, text(), ASKED),
-    "writes": lambda model: writes(model, text(), 1, 0),
-    "origins": lambda model: origins(model, text(), 1, 0),
+    "writes": lambda model: writes_of_heads(model, text(), [(1, 0)]),
+    "origins": lambda model: origins_of_heads(model, text(), 1, [0]),
     "logit lens": lambda model: logit_lens(model, text(), [-1]),
     "ablation": lambda model: ablation(model, text(), ASKED),
 }
@@ -65,11 +65,13 @@ NOT_THERE = [
     (lens_of([24]), "position 24"),
     (lens_of([0], [[99]]), "token 99"),
     (lens_of([]), "no logit"),
-    (lambda model: writes(model, text(), 3, 0), "layer 3, head 0 is asked about; the model has"),
-    (lambda model: writes(model, text(), 0, 4), "layer 0, head 4"),
-    (lambda model: writes(model, text(), 0, 0, 8, [9]), "token 9 is to be read at token 8"),
-    (lambda model: origins(model, text(), 3, 0), "layer 3, head 0"),
-    (lambda model: origins(model, text(), 1, 0, 24), "position 24"),
+    (
+        lambda model: writes_of_heads(model, text(), [(3, 0)]),
+        "layer 3, head 0 is asked about; the model has",
+    ),
+    (lambda model: writes_of_heads(model, text(), [(0, 4)]), "layer 0, head 4"),
+    (lambda model: origins_of_heads(model, text(), 3, [0]), "layer 3, head 0"),
+    (lambda model: origins_of_heads(model, text(), 1, [0], 24), "position 24"),
     (lambda model: ablation(model, text()), "no logit is asked about"),
     (lambda model: means(model, [[5]]), "no text of the corpus has two tokens"),
     (

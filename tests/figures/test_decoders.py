@@ -280,8 +280,22 @@ def test_regions_have_the_numbers_that_python_gives(scripts, study, kind, by):
     assert [signals["shade"], signals["shade_low"]] == ["probability", pytest.approx(low)]
 
 
-def test_integers_are_read_as_python_writes_them(scripts):
-    numbers = [*range(-6000, 6000, 7), 0, 1, -1, 10**6, -(10**6)]
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [*range(-6000, 6000, 7), 0, 1, -1, 10**6, -(10**6)],
+        # 23 to 28 0s before a 1, from each bit of a byte on: as many as are looked at at once
+        [
+            n
+            for pad in range(60, 84)
+            for end in (-12, 12, -13, 13, -14, 14)
+            for n in [0] * pad + [end]
+        ],
+        [2**26 + 623_457 * n for n in range(80)],  # and so many low bits
+    ],
+    ids=["all sizes", "runs", "low bits"],
+)
+def test_integers_are_read_as_python_writes_them(scripts, numbers):
     found = scripts.evaluate(
         """([text, size]) => import('/assets/data/rice.js').then(
             ({ readRice }) => [...readRice(text, 1, size)])""",

@@ -1,6 +1,7 @@
 """The terms of a score on numbers small enough to do by hand, and against attention written out."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -140,6 +141,15 @@ def test_the_four_way_split_adds_up_and_its_last_part_knows_only_distance(name):
         torch.testing.assert_close(values, values[:, :1].expand_as(values))
     assert split["distance"].abs().max() > 0.1
     assert decomposition.rotary_terms(plain.CASES["ALiBi"]) is None
+
+
+def test_parts_of_the_four_way_split_are_those_of_the_biases_that_they_name():
+    """Queries that are nothing but bias have no part without it, and keys likewise."""
+    factors = plain.CASES["rotation"]
+    queries = decomposition.rotary_terms(replace(factors, query=factors.rotated_query_bias))
+    assert {name for name, part in queries.items() if part.any()} == {"query_bias", "distance"}
+    keys = decomposition.rotary_terms(replace(factors, key=factors.rotated_key_bias))
+    assert {name for name, part in keys.items() if part.any()} == {"key_bias", "distance"}
 
 
 SCORES = Scores(

@@ -97,10 +97,12 @@ def listed(folder):
 def test_files_that_are_there_and_not_listed_or_listed_and_not_there_are_told(folder):
     (folder / "b/c.txt").rename(folder / "b/d.txt")
     (folder / ".hidden").touch()
+    (folder / "b" / sums.NAME).touch()  # only the list at the top has no sum
     (folder / "a.txt").write_text("b")
     assert sums.problems(folder) == [
         ".hidden: is in the site, but not in SHA256SUMS",
         "a.txt: is not the file that was built",
+        "b/SHA256SUMS: is in the site, but not in SHA256SUMS",
         "b/c.txt: is in SHA256SUMS, but not in the site",
         "b/d.txt: is in the site, but not in SHA256SUMS",
     ]

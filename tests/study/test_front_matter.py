@@ -105,7 +105,7 @@ KEYS = {
     " 'other'?",
     PROMPT: "says a list of `prompts`, which is for `kind: prediction`",
     f"kind: prediction\n{PROMPT}\nmodels: [a, b]": "`kind: prediction` and `models`; name one",
-    f"kind: prediction\n{PROMPT}\nlayers: 3": "says `layers`; a prediction needs all of them",
+    f"kind: prediction\n{PROMPT}\nlayers: 3": "says `layers`; an article about predictions",
     "kind: prediction\ntable: cars": "says `kind: prediction` and `table`; leave `kind` out",
     "kind: table": "says `kind: table` and no `table`",
     "kind: passage\nregions: {by: lines, answer: 2}": "says `answer` of `regions`, which",

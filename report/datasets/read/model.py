@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from report.datasets import store
 from report.datasets.damaged import fitting
@@ -42,6 +42,11 @@ class ModelData:
     def __init__(self, path: Path | str):
         self.path = Path(path)
         """Folder of the datasets."""
+
+    @property
+    def models(self) -> list[Self]:
+        """Those of an article about one model: it alone."""
+        return [self]
 
     @property
     def address(self) -> str:

@@ -15,9 +15,6 @@ from report.errors import ReportError
 from report.figures.parts.figure import Rows, Spec
 from report.text import nearest, shortened, whole
 
-Fields = frozenset[str] | None
-"""Names of the fields of a table; None where they are not known."""
-
 MOST = 400
 """Characters of names that a sentence lists."""
 

@@ -89,10 +89,15 @@ def marks(
     )
 
 
-def legend() -> altair.Legend:
+def legend(above: str = FOR, below: str = AGAINST) -> altair.Legend:
     """What the two marks stand for, above the map."""
     return altair.Legend(
-        title=None, orient="top", direction="horizontal", symbolOpacity=1, offset=theme.ABOVE
+        title=None,
+        orient="top",
+        direction="horizontal",
+        symbolOpacity=1,
+        offset=theme.ABOVE,
+        labelExpr=f"datum.label === '{FOR}' ? '{above}' : '{below}'",
     )
 
 

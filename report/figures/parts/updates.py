@@ -8,7 +8,7 @@ import altair
 import numpy as np
 
 from report.datasets.read.heads import MeasuredHeads
-from report.figures.parts import choices, marking, theme
+from report.figures.parts import choices, marking, theme, token_names
 from report.figures.parts.figure import of_other
 from report.kinds.passage.data import PassageData
 
@@ -89,6 +89,38 @@ def marked(points: altair.Chart, size: float) -> list[altair.Chart]:
     ]
 
 
+def cloud(
+    data: PassageData,
+    points: altair.Chart,
+    kind: str,
+    *,
+    small: int,
+    opacity: float,
+    named: dict[str, str],
+) -> altair.Chart:
+    """The points of a scatter plot, one a token and head, with a tooltip; without axes and colours.
+
+    kind: an expression, of a row's kind of target; small: area of a point on a phone, in pixels;
+        elsewhere points are smaller where there are more of them
+    named: columns of numbers that the tooltip has -> what it calls them
+    """
+    tooltip = [
+        altair.Tooltip("label:N", title="current token"),
+        altair.Tooltip("head:O", title="head"),
+        altair.Tooltip("target_label:N", title="top target"),
+        *(altair.Tooltip(f"{name}:Q", title=title, format=".3f") for name, title in named.items()),
+    ]
+    named_points = points.transform_calculate(
+        kind=kind,
+        label=token_names.token_label("token", "token_text"),
+        target_label=token_names.token_label("largest_target", "largest_target_text"),
+    )
+    area = round(min(40, max(8, 60_000 / (data.heads * data.length))))
+    size = altair.ExprRef(f"width > 500 ? {area} : {small}")
+    mark = named_points.mark_point(filled=True, size=size, opacity=opacity, aria=False)
+    return mark.encode(tooltip=tooltip)
+
+
 def zero_line() -> altair.Chart:
     """A dashed vertical line where the horizontal axis is 0."""
     return altair.Chart(altair.InlineData([{}])).mark_rule(
@@ -105,8 +137,3 @@ def legend() -> altair.Legend:
         symbolOpacity=1,
         offset=theme.ABOVE,
     )
-
-
-def point_size(data: PassageData) -> int:
-    """Area in pixels of a point: smaller where there are more of them."""
-    return round(min(40, max(8, 60_000 / (data.heads * data.length))))

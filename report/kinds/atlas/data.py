@@ -79,11 +79,6 @@ class AtlasData(MeasuredHeads):
                 return store.read_measured(each.path, name, each.manifest)
         return super()._read(name)
 
-    @property
-    def models(self) -> list["AtlasData"]:
-        """Its one model: itself."""
-        return [self]
-
     @functools.cached_property
     def words(self) -> dict[str, Measure]:
         """Name -> the words of each of `measures`; see `own_words`."""

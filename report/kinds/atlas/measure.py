@@ -96,6 +96,18 @@ class Means:
         return np.full(self.values.shape, np.nan)
 
 
+def with_control(numbers: np.ndarray, control: np.ndarray) -> dict[str, Means]:
+    """Means over texts, sequences or words: "corpus" and "control" -> numbers.
+
+    numbers, control: float64 [number, layer, head]
+    """
+    number = len(numbers)
+    return {
+        source: Means(values.mean(0), values.std(0, ddof=1) / number**0.5, number)
+        for source, values in (("corpus", numbers), ("control", control))
+    }
+
+
 Beside = dict[Measure, dict[str, Means]]
 """Measure -> "corpus" and "control" -> its numbers."""
 
@@ -286,11 +298,7 @@ def _once(loaded, chosen, wanted, step):
 
     step("Measuring random tokens")
     repeated = repetition(loaded)
-    number = repeated.sequences
-    of_all = {
-        source: Means(values.mean(0), values.std(0, ddof=1) / number**0.5, number)
-        for source, values in (("corpus", repeated.induction), ("control", repeated.unrepeated))
-    }
+    of_all = with_control(repeated.induction, repeated.unrepeated)
     numbers, texts, reason = {INDUCTION: of_all}, None, ""
     if chosen:
         try:
@@ -300,8 +308,8 @@ def _once(loaded, chosen, wanted, step):
             reason = str(error)
     elif wanted:
         reason = f"no text has at most {LONGEST} tokens of this model"
-    about = {"sequences": number, "length": repeated.length, "effects": texts, "reason": reason}
-    return numbers, about
+    about = {"sequences": repeated.sequences, "length": repeated.length}
+    return numbers, about | {"effects": texts, "reason": reason}
 
 
 def _effects(loaded, texts, step):

@@ -17,7 +17,7 @@ from report.datasets.formats.head_statistics import FILE, encode
 from report.datasets.write.folder import Folder, Step
 from report.inputs import corpora
 from report.kinds.atlas.beside import COPYING, SUPPRESSION
-from report.kinds.atlas.measure import MANY_KINDS, Means
+from report.kinds.atlas.measure import MANY_KINDS, Means, with_control
 from report.measuring.kind import Announce, Progress
 
 if TYPE_CHECKING:
@@ -88,20 +88,11 @@ def measure(
         progress("Measuring", 0, layers)
         writing = copying(loaded, token_ids, lambda done: progress("Measuring", done, layers))
     both = ((COPYING, writing.copies), (SUPPRESSION, writing.suppresses))
-    scores = {measure: _means(hits) for measure, hits in both}
+    scores = {measure: with_control(*hits) for measure, hits in both}
     named = {*token_ids, *np.unique([writing.gained, writing.lost]).tolist()}
     known = spelt(loaded, named) if inputs.examples else {}
     about = {"copying": {"words": number, "tokens": TOP}}
     return Measured(scores, writing, token_ids, known), about
-
-
-def _means(hits):
-    """hits: float64 [2, words, layers, heads]"""
-    number = hits.shape[1]
-    return {
-        source: Means(values.mean(0), values.std(0, ddof=1) / number**0.5, number)
-        for source, values in zip(("corpus", "control"), hits, strict=True)
-    }
 
 
 def write(files: Folder, measured: Measured, progress: Step) -> None:

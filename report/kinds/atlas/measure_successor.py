@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from report.datasets.formats.head_statistics import FILE, encode
 from report.datasets.write.folder import Folder, Step
 from report.kinds.atlas.beside import SUCCESSOR
-from report.kinds.atlas.measure import Means
+from report.kinds.atlas.measure import Means, with_control
 from report.measuring.kind import Announce, Progress
 
 if TYPE_CHECKING:
@@ -62,12 +62,8 @@ def measure(
         self_check.checked(loaded)
         progress("Measuring", 0, layers)
         of_steps = succession(loaded, lists, lambda done: progress("Measuring", done, layers))
-    numbers = {
-        source: Means(values.mean(0), values.std(0, ddof=1) / steps**0.5, steps)
-        for source, values in (("corpus", of_steps.right), ("control", of_steps.by_chance))
-    }
     about = {"steps": steps, "lists": {each.name: len(each.token_ids) for each in lists}}
-    return numbers, {"successor": about}
+    return with_control(of_steps.right, of_steps.by_chance), {"successor": about}
 
 
 def write(files: Folder, measured: dict[str, Means], progress: Step) -> None:

@@ -39,11 +39,6 @@ class DifferenceData(MeasuredHeads):
     """Nothing to choose from: all is measured on the same texts."""
 
     @property
-    def models(self) -> list["DifferenceData"]:
-        """Its one model: itself."""
-        return [self]
-
-    @property
     def about(self) -> dict:
         """The manifest's difference: the reference, the halves of the texts, losses."""
         return self.manifest["difference"]

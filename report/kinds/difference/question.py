@@ -41,8 +41,6 @@ def _require(front):
             "says `difference` with one model; name two or more, the first of which the others are "
             "compared with"
         )
-    if front.layers not in (None, "all"):
-        raise ValueError("says `layers`; a `difference` is of all of them, so leave it out")
 
 
 QUESTION = Question(

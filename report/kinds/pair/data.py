@@ -90,11 +90,6 @@ class PairData(ModelData):
     kind = "pair"
 
     @property
-    def models(self) -> list["PairData"]:
-        """It alone."""
-        return [self]
-
-    @property
     def about(self) -> dict:
         """The manifest's pair."""
         return self.manifest["pair"]

@@ -51,11 +51,6 @@ class Keys(BaseModel):
     prompt into the other."""
 
 
-def _require(front):
-    if front.layers not in (None, "all"):
-        raise ValueError("says `layers`; a pair of prompts needs all of them, so leave it out")
-
-
 QUESTION = Question(
     place=6,
     called="a pair of prompts",
@@ -65,7 +60,6 @@ QUESTION = Question(
     several=False,
     whole=True,
     not_for=("models", "passage", "layers", "heads", "chat"),
-    require=_require,
     changes={"pair": "the prompts changed", "corpus": "the corpus changed"},
     inside={"pair": (PairSpec, "a pair")},
 )

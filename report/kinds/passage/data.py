@@ -81,11 +81,6 @@ class PassageData(MeasuredHeads):
     kind = "passage"
     sources: ClassVar = {"passage": "this passage", "corpus": "many texts"}
 
-    @property
-    def models(self) -> list["PassageData"]:
-        """Its one model: itself."""
-        return [self]
-
     @functools.cached_property
     def passage(self) -> dict:
         """The passage/1 dataset: name, title, source, licence, language, tokens."""

@@ -199,11 +199,6 @@ class PredictionData(ModelData):
         data.generated = GeneratedData(paths[0])
         return data
 
-    @property
-    def models(self) -> list["PredictionData"]:
-        """It alone."""
-        return [self]
-
     @functools.cached_property
     def sentences(self) -> list[Sentence]:
         """The texts, in the order of the front matter."""

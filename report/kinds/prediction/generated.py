@@ -79,11 +79,6 @@ class GeneratedData(ModelData):
         return self._tables["layers"]["feed_forward"]
 
     @property
-    def feed_forward_error(self) -> np.ndarray:
-        """Their standard errors."""
-        return self._tables["layers"]["feed_forward_error"]
-
-    @property
     def logit(self) -> np.ndarray:
         """Of every sentence: the logit of the right answer less that of the other."""
         return self._tables["sentences"]["logit"]

@@ -23,8 +23,6 @@ def _require(front):
             "says `kind: prediction`, which takes a list of `prompts`, or a `passage` of which "
             "every next token is predicted; say one of them"
         )
-    if front.layers not in (None, "all"):
-        raise ValueError("says `layers`; a prediction needs all of them, so leave it out")
 
 
 QUESTION = Question(

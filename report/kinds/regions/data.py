@@ -54,11 +54,6 @@ class RegionsData(ModelData):
     kind = "regions"
 
     @property
-    def models(self) -> list["RegionsData"]:
-        """It alone."""
-        return [self]
-
-    @property
     def about(self) -> dict:
         """The manifest's regions."""
         return self.manifest["regions"]

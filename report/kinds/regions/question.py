@@ -58,8 +58,6 @@ class Keys(Spec):
 
 
 def _require(front):
-    if front.layers not in (None, "all"):
-        raise ValueError("says `layers`; regions need all of them, so leave it out")
     if front.chat and front.regions.by != "roles":
         raise ValueError("says `chat`, which needs turns: say `regions: roles`, or leave it out")
 

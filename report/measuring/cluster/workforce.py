@@ -53,7 +53,7 @@ class Workforce:
         self.gpus = self._gpus(device)
         self.members, self.shares = [], []
         self._failed_starts = 0
-        self._looked, self._room, self._roomless = 0.0, 0, None
+        self._looked, self._room = 0.0, 0
         self._waiting_since, self._told = None, False
 
     def close(self) -> None:

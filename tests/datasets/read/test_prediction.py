@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from report.effects.asked import Asked
-from report.effects.origins import origins
+from report.effects.origins import origins_of_heads
 from report.effects.sentence import by_target, logit_lens
-from report.effects.writes import writes
+from report.effects.writes import writes_of_heads
 from report.errors import ReportError
 from report.kinds.prediction.data import verify as verify_prediction
 from report.kinds.prediction.pieces import Part
@@ -70,10 +70,10 @@ def test_heads_that_matter_say_what_they_write_and_what_their_scores_are_made_of
     loaded, ids = again
     layer, head = next(place for place in prediction.shown_heads if place[0] == 2)
     one = sentence.head(layer, head)
-    found = writes(loaded, ids, layer, head)
+    found = writes_of_heads(loaded, ids, [(layer, head)])[0]
     assert one.writes.promoted.tolist() == found.promoted.tolist()
     np.testing.assert_allclose(one.writes.suppressed_by, found.suppressed_by, atol=6e-4)
-    made_of = origins(loaded, ids, layer, head)
+    made_of = origins_of_heads(loaded, ids, layer, [head])[0]
     assert one.origins.parts == tuple(Part(p.kind, p.layer, p.head) for p in made_of.parts)
     np.testing.assert_allclose(one.origins.by_key, made_of.by_key, atol=6e-4)
     assert [part.label for part in one.origins.parts[:3]] == ["embedding", "L0H0", "L0H1"]

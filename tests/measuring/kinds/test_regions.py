@@ -226,7 +226,7 @@ regions: {regions}
         ("{by: words, answer: 0}", "", "answer"),
         ("{answer: 2}", "", "must say one of `by`, `pattern` and `marks`"),
         ("{by: words, pattern: a}", "", "must say one of `by`, `pattern` and `marks`"),
-        ("words", "layers: 2\n", "regions need all of them"),
+        ("words", "layers: 2\n", "regions needs all of them"),
         ("words", "chat: true\n", "which needs turns: say `regions: roles`"),
         ("{marks: [' ']}", "", "has one of white space"),
         ("words", "models: [falcon-8x8, llama-4x4]\n", "name one `model`"),
