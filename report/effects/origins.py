@@ -29,7 +29,7 @@ from report.measurements.decomposition import score
 from report.measurements.factors import Factors, Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
-from report.models.attention.modes import hooked, run_base
+from report.models.attention.modes import hooked, run_as_it_is, unchanged
 from report.models.attention.probe import architecture
 from report.models.attention.recorder import Recorder
 from report.models.attention.structure import structure
@@ -167,12 +167,13 @@ def _asking(loaded, token_ids, layer) -> Iterator:
             undo.enter_context(hook)
             undo.enter_context(_frozen(norms) if frozen else _watching(module, norms))
             try:
-                run_base(model, list(token_ids))
+                run_as_it_is(model, list(token_ids))
             except _CaughtError as caught:
                 return _told_apart(model, layer, caught.args[0])
         raise AssertionError("no attention was reached")
 
-    with attached(model, _Asked(), [layer], factor):
+    # once for all that is asked: every pass is of the same text
+    with attached(model, _Asked(), [layer], factor), unchanged(model):
         yield ask
 
 
