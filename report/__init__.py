@@ -5,9 +5,11 @@ from importlib import import_module
 
 from report.errors import VERSION, end_quietly
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-"""Threads of torch wait for each other asleep. Else they spin, and where other work runs beside, a
-corpus takes six times as long. It counts where torch is loaded after this package."""
+os.environ |= {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
+os.environ.pop("GOMP_SPINCOUNT", None)
+"""Threads of torch wait for each other asleep, whatever the environment says. Else they spin, and
+where other work runs beside, a corpus takes six times as long. It counts where torch is loaded
+after this package."""
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 """numpy multiplies small matrices here, for which threads would only wait for each other: beside

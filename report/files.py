@@ -128,15 +128,24 @@ class _Ours:
     def __init__(self, root, folders):
         self.root = root.resolve()
         self.folders = [folder.resolve() for folder in folders]
+        self.names = self._listed()
+
+    def _listed(self):
         try:
-            self.names = set(read_bytes(inside(self.root, LIST)).decode("utf-8").split("\n"))
+            return set(read_bytes(inside(self.root, LIST)).decode("utf-8").split("\n"))
         except FileNotFoundError:
-            self.names = set()
+            return set()
         except (OSError, ValueError) as error:
             raise ReportError(
-                f"{root / LIST}: cannot be read or is damaged; delete it, and what was built below "
-                f"{', '.join(folder.name for folder in folders)}."
+                f"{self.root / LIST}: cannot be read or is damaged; delete it, and what was built "
+                f"below {', '.join(folder.name for folder in self.folders)}."
             ) from error
+
+    def has(self, name):
+        """Whether a path is listed, perhaps since this process looked: several draw articles."""
+        if name not in self.names:
+            self.names = self._listed()
+        return name in self.names
 
     def name(self, path):
         """A path as it is listed, None for one that is not looked after."""
@@ -174,6 +183,11 @@ def only_ours(root: Path, folders: Collection[Path]) -> Iterator[None]:
         _ours = before
 
 
+def ours() -> tuple[Path, Collection[Path]] | None:
+    """What the block of `only_ours` was given, for another process that has a part in it."""
+    return _ours and (_ours.root, _ours.folders)
+
+
 def _list(path):
     name = _ours and _ours.name(path)
     if name:
@@ -186,7 +200,7 @@ def require_ours(path: Path) -> None:
     raises: ReportError
     """
     name = _ours and _ours.name(path)
-    if name and name not in _ours.names:
+    if name and not _ours.has(name):
         raise ReportError(
             f"{path}: is where the program writes, but is not known as written by it. If it is "
             "yours, move it to another name; if not, delete it; then run the command again."

@@ -24,7 +24,6 @@ From `make site` to the first forward pass of a model:
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from typer import Typer
@@ -36,6 +35,7 @@ from report.errors import ReportError, command
 from report.measuring import run as measuring
 from report.measuring.plan import Plan, known_plans, left_out, plans
 from report.pages.assets import write_assets, write_theme
+from report.pages.beside import Article, Beside, drawing_beside
 from report.pages.bibliography import FILE as BIBLIOGRAPHY
 from report.pages.bibliography import uncited
 from report.pages.feed import write_feed
@@ -79,15 +79,16 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
     """
     require_site(folder)
     config = request.project.config
-    last, before = LastBuild(config, folder), LastDrawn(request.project, request.force)
-    studies, datasets = _measured(request, terminal, builder)
-    folders = [[str(model.folder) for model in models] for models in datasets]
-    question = builder, request.article, sorted(request.options.items()), folders
-    ran = any(model.ran for models in datasets for model in models)
-    if not request.force and not ran and last.fits(question):
-        terminal.say("Nothing changed since the site was built; --force builds it again.")
-        return
-    _write(studies, datasets, request, terminal, before)
+    last = LastBuild(config, folder)
+    with _drawing(request) as beside:
+        studies, datasets = _measured(request, terminal, beside, builder)
+        question = _question(request, builder, datasets)
+        ran = any(model.ran for models in datasets for model in models)
+        if not request.force and not ran and last.fits(question):
+            terminal.say("Nothing changed since the site was built; --force builds it again.")
+            return
+        pages, opened = _drawn(studies, datasets, request, terminal, beside)
+    write(pages, opened, request, read_site(config))
     last.drawn()
     names = [study.name for study in studies]
     left_out = [name for name in study_names(request.project.articles) if name not in names]
@@ -97,12 +98,26 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
 
 def make_pages(request: Request, terminal: Terminal) -> None:
     """All steps but the last: `site_src` holds the pages and what they show."""
-    before = LastDrawn(request.project, request.force)
-    _write(*_measured(request, terminal), request, terminal, before)
+    with _drawing(request) as beside:
+        measured = _measured(request, terminal, beside)
+        pages, opened = _drawn(*measured, request, terminal, beside)
+    write(pages, opened, request, read_site(request.project.config))
 
 
-def _measured(request, terminal, builder=""):
-    """The articles, and the datasets of each.
+def _drawing(request):
+    names = study_names(request.project.articles)
+    last = LastDrawn(request.project, request.force)
+    return drawing_beside(last, 1 if request.article else len(names))
+
+
+def _question(request, builder, datasets):
+    """What was asked for: the same gives the same site."""
+    folders = [[str(model.folder) for model in models] for models in datasets]
+    return builder, request.article, sorted(request.options.items()), folders
+
+
+def _measured(request, terminal, beside, builder=""):
+    """The articles, and the datasets of each; what can be is drawn `beside` measuring.
 
     builder: what will build the site; MkDocs is asked whether it can, before a model runs
     """
@@ -114,17 +129,16 @@ def _measured(request, terminal, builder=""):
     say_uncited(request.project, terminal)
     for sentence in placeholders(request.project, studies):
         terminal.say(sentence)
-    datasets = measure(studies, request, terminal)
+    datasets = measure(studies, request, terminal, beside=beside)
     for sentence in too_heavy(model.folder for models in datasets for model in models):
         terminal.say(sentence)
     say_stand_ins(studies, datasets, terminal)
     return studies, datasets
 
 
-def _write(studies, datasets, request, terminal, before):
+def _drawn(studies, datasets, request, terminal, beside):
     about = read_site(request.project.config)
-    pages, opened = draw(studies, datasets, request.project, about, terminal, last=before)
-    write(pages, opened, request, about)
+    return draw(studies, datasets, request.project, about, terminal, beside=beside)
 
 
 def require_own(request: Request) -> None:
@@ -159,23 +173,35 @@ def measure(
     terminal: Terminal,
     use_frozen: bool = True,
     measurer: measuring.Measurer | None = None,
+    beside: Beside | None = None,
 ) -> list[list[measuring.ModelDatasets]]:
     """The datasets of every article, model by model; runs a model only where they do not fit.
 
     use_frozen: whether frozen datasets stand in for measuring
     measurer: what measures, such as a Ray cluster; None: this process
+    beside: draws articles that are measured while the next ones are
     """
     for sentence in left_out(studies, request.project):
         terminal.say(sentence)
+    url = read_site(request.project.config).url if beside else ""
+
+    def with_drawing(tasks, *about):
+        if tasks:
+            beside.begin()
+        return (measurer or measuring.alone)(tasks, *about)
+
     all_found = []
     for study in studies:
         with terminal.bars() as show:
             datasets = measuring.datasets(
-                study, request.project, show, request.force, use_frozen, terminal.say, measurer
+                *(study, request.project, show, request.force, use_frozen, terminal.say),
+                with_drawing if beside else measurer,
             )
         for model in datasets:
             terminal.say_measured(study.name, model)
         all_found.append(datasets)
+        if beside:
+            beside.ready(_article(study, datasets, _apart(study, request.project), url))
     return all_found
 
 
@@ -207,7 +233,7 @@ def failing_claims(study: Study, project: Project, planned: list[Plan]) -> list[
     others = [plan for part, inputs in parts for plan in known_plans(part, project, inputs)]
     apart = [plan.folder for plan in others if plan.state != "measure"]
     folders = [plan.folder for plan in planned]
-    return failing(study, _open(study, folders, apart))
+    return failing(study, Article(study, folders, apart).open())
 
 
 def atlas_of(project: Project, model: str | None = None, article: str | None = None) -> ModelData:
@@ -258,64 +284,65 @@ def draw(
     about: Site,
     terminal: Terminal,
     drawn: Mapping[str, Drawn] | None = None,
-    last: LastDrawn | None = None,
+    beside: Beside | None = None,
 ) -> tuple[list[Page], list]:
     """The page and the figures of every article; returns the pages, and the data they show.
 
     drawn: by name of the article, what was drawn of it already
-    last: articles as an earlier process drew them
+    beside: draws articles in other processes, unless they are as they were drawn before
     """
     drawn = drawn if drawn is not None else {study.name: Drawn() for study in studies}
-    apart = [_apart(study, project) for study in studies]
-    opened = [
-        _opened(drawn[study.name], study, datasets, others)
-        for study, datasets, others in zip(studies, all_found, apart, strict=True)
+    articles = [
+        _article(study, datasets, _apart(study, project), about.url)
+        for study, datasets in zip(studies, all_found, strict=True)
     ]
-    jobs = {}
-    for study, data, datasets, others in zip(studies, opened, all_found, apart, strict=True):
-        both = [*datasets, *others]
-        frozen = [model.folder.name for model in both if model.state == "frozen"]
-        of = study, data, project.site_src, frozen, about.url, drawn[study.name]
-        key = last and last.key(study, [model.folder for model in both], frozen, about.url)
-        jobs[study.name] = key, partial(render_article, *of)
-    pages = {name: last and last.page(name, key) for name, (key, _) in jobs.items()}
-    missing = [name for name, page in pages.items() if page is None]
-    if len(missing) < len(jobs):
-        number = f"{len(jobs) - len(missing)} of {len(jobs)}"
+    opened = {each.name: _opened(drawn[each.name], each) for each in articles}
+    pages = dict.fromkeys(opened)
+    if beside:
+        pages |= beside.drawn_before(articles)
+    missing = [each for each in articles if pages[each.name] is None]
+    if len(missing) < len(articles):
+        number = f"{len(articles) - len(missing)} of {len(articles)}"
         terminal.say(f"Articles as they were drawn before: {number}; --force draws all again.")
+    made = beside.pages(missing) if beside else _made(missing, opened, project.site_src, drawn)
     with terminal.bars() as show:
         show("Writing pages", 0, len(missing))
-        for number, name in enumerate(missing, start=1):
-            key, draw_page = jobs[name]
-            pages[name] = last.draw(name, key, draw_page) if last else draw_page()
+        for number, (each, page) in enumerate(zip(missing, made, strict=True), start=1):
+            pages[each.name] = page
             show("Writing pages", number, len(missing))
-    return [*pages.values()], opened
+    return [*pages.values()], [*opened.values()]
+
+
+def _made(articles, opened, site_src, drawn):
+    for each in articles:
+        of = each.study, opened[each.name], site_src, each.frozen, each.url
+        yield render_article(*of, drawn[each.name])
+
+
+def _article(study, datasets, others, url=""):
+    frozen = [each.folder.name for each in (*datasets, *others) if each.state == "frozen"]
+    folders, apart = ([model.folder for model in both] for both in (datasets, others))
+    return Article(study, folders, apart, frozen, url)
 
 
 def opened(
     study: Study, datasets: list[measuring.ModelDatasets], project: Project, drawn: Drawn
 ) -> object:
     """The data of an article, as `draw` shows them; drawn: what was drawn of it already."""
-    return _opened(drawn, study, datasets, _apart(study, project))
+    return _opened(drawn, _article(study, datasets, _apart(study, project)))
 
 
 def _apart(study, project):
     return [each for part in study.parts for each in measuring.measured_apart(part, project)]
 
 
-def _opened(drawn, study, datasets, others):
+def _opened(drawn, article):
     """The datasets of an article: the same object, while the same files are there."""
-    folders, apart = ([model.folder for model in both] for both in (datasets, others))
-    front = study.front_matter
-    manifests = stamps([folder / "manifest.json" for folder in (*folders, *apart)])
+    front = article.study.front_matter
+    manifests = stamps([folder / "manifest.json" for folder in (*article.folders, *article.apart)])
     words = str(stamps(map(Path, front.measures or ())))
-    name = "datasets", str(manifests), str(front.labels), len(apart), front.noun, words
-    return drawn.get(name, [], lambda: _open(study, folders, apart))
-
-
-def _open(study, folders, apart):
-    front = study.front_matter
-    return open_study(folders, front.labels, apart, front.noun, front.measures or ())
+    name = "datasets", str(manifests), str(front.labels), len(article.apart), front.noun, words
+    return drawn.get(name, [], article.open)
 
 
 def write(pages: list[Page], opened: list, request: Request, about: Site) -> None:

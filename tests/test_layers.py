@@ -146,6 +146,8 @@ MAY_IMPORT = {
     | {"project", "study/", "inputs/", "models/find/", "datasets/"}
     | {"kinds/__init__", "kinds/folders", "kinds/*/findings"}
     | FIGURES,
+    "pages/beside": {"files", "study/", "datasets/read/", "datasets/write/", "kinds/__init__"}
+    | {"pages/"},
     "site/": LEAVES | {"inputs/", "datasets/", "pages/", "kinds/__init__", "kinds/folders"},
     # all of them
     "console": {"project", "measuring/", "text"},
@@ -157,6 +159,7 @@ MAY_IMPORT = {
         "measuring/",
         "datasets/read/",
         "pages/",
+        "pages/beside",
         "site/",
         "console",
     },

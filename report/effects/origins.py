@@ -30,7 +30,7 @@ from report.measurements.decomposition import score
 from report.measurements.factors import Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
-from report.models.attention.modes import hooked
+from report.models.attention.modes import hooked, run_as_it_is, unchanged
 from report.models.attention.probe import architecture
 from report.models.attention.structure import structure
 
@@ -142,10 +142,11 @@ def _asking(loaded, token_ids, layer) -> Iterator:
 
     def ask(state, frozen=True):
         with instead(module, state), _frozen(norms) if frozen else _watching(module, norms):
-            factors, _ = run_to_hook(loaded, layer, state, list(token_ids))
+            factors, _ = run_to_hook(loaded, layer, state, list(token_ids), run_as_it_is)
         return _told_apart(model, layer, factors)
 
-    with attached(model, Stopping(), [layer], factor):
+    # once for all that is asked: every pass is of the same text
+    with attached(model, Stopping(), [layer], factor), unchanged(model):
         yield ask
 
 

@@ -3,7 +3,7 @@
 States are put before a module, and the model runs no further than what is asked for.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -104,16 +104,20 @@ def instead(module: nn.Module, states: torch.Tensor) -> Iterator[None]:
 
 
 def run_to_hook(
-    loaded: "LoadedModel", layer: int, states: torch.Tensor, ids: Sequence[int] | None = None
+    loaded: "LoadedModel",
+    layer: int,
+    states: torch.Tensor,
+    ids: Sequence[int] | None = None,
+    run: Callable = run_base,
 ) -> Any:
     """What a hook caught while a layer ran on so many tokens; no layer before it is computed.
 
-    ids: the tokens, where they matter
+    ids: the tokens, where they matter; run: perhaps `run_as_it_is`
     """
     ids = ids or (random_tokens(loaded) * len(states))[: len(states)]
     try:
         with entering(loaded.model, layer, states[None]):
-            run_base(loaded.model, ids)
+            run(loaded.model, ids)
     except CaughtError as caught:
         return caught.args[0]
     raise AssertionError("no attention was reached")

@@ -14,7 +14,8 @@ lists.py         home page, archive, tags, models; feed.py, share_card.py
 reference.py     the reference of the documentation, made from the code
 gallery.py       a page of the documentation for every figure
 last.py          what an earlier build drew: others draw only what changed since; stamps.py tells,
-                 and has what was drawn already, for `serve --watch`
+                 and has what was drawn already, for `serve --watch`; beside.py draws in other
+                 processes
 provenance.py    where the numbers come from, for machines
 assets.py        scripts and styles, a lighter one of the theme; policy.py what browsers may load
 new.py           starts an article, or a whole publication: `python -m report new`

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
@@ -61,15 +62,48 @@ def calls(function: Callable, jobs: Iterable[Job], number: int) -> Iterator[Iter
     if number == 1:
         yield (function(*job()) for job in jobs)
         return
-    started = [_start() for _ in range(number)]
-    idle = SimpleQueue()
-    for process in started:
-        idle.put(process)
+    with pool(number) as submit:
+        yield _results(partial(submit, function), iter(jobs), 2 * number)
+
+
+@contextmanager
+def pool(number: int, authored: bool = False) -> Iterator[Callable[[Callable, Job], Future]]:
+    """Within the context, processes make calls; one is started where a call finds none that waits.
+
+    number: of processes, at most
+    authored: whether calls run what authors write. Then each process is watched (see
+        `report.authored.guard`), has this one's paths of imports, and makes a ReportError of
+        any error
+    yields: called with a function of a module that imports neither torch nor transformers, and a
+        job; returns the future of its result, which raises what a call raised, or a ReportError if
+        a process ended before its call, or cannot be started
+    """
+    started, idle, over = [], SimpleQueue(), threading.Event()
+    for _ in range(number):
+        idle.put(None)
     threads = ThreadPoolExecutor(number)
+
+    def call(function, job):
+        arguments, process = job(), idle.get()
+        try:
+            if process is None or process.poll() is not None:
+                process = None  # where none can be started, the next call tries again
+                process = _start(authored)
+                started.append(process)
+            if over.is_set():
+                process.kill()
+            raised, result = _answer(process, function, arguments)
+        finally:
+            idle.put(process)
+        if raised:
+            raise result
+        return result
+
     try:
-        yield _results(threads, idle, function, iter(jobs), 2 * number)
+        yield partial(threads.submit, call)
     finally:
-        for process in started:
+        over.set()
+        for process in list(started):
             process.kill()
         threads.shutdown(cancel_futures=True)
         for process in started:
@@ -106,26 +140,12 @@ def beside() -> Iterator[Callable]:
             process.communicate()
 
 
-def _results(threads, idle, function, jobs, ahead):
+def _results(submit, jobs, ahead):
     """Yield results in order; at most `ahead` calls run, or have results that nobody took."""
-    waiting = [threads.submit(_call, idle, function, job) for job in islice(jobs, ahead)]
+    waiting = [submit(job) for job in islice(jobs, ahead)]
     while waiting:
         yield waiting.pop(0).result()
-        waiting += [threads.submit(_call, idle, function, job) for job in islice(jobs, 1)]
-
-
-def _call(idle, function, job):
-    """The result of one call in an idle process, or its exception; a process that ended is not
-    idle again.
-
-    raises: ReportError for such a process
-    """
-    arguments, process = job(), idle.get()
-    raised, result = _answer(process, function, arguments)
-    idle.put(process)
-    if raised:
-        raise result
-    return result
+        waiting += [submit(job) for job in islice(jobs, 1)]
 
 
 def _answer(process, function, arguments):
@@ -144,16 +164,19 @@ def _answer(process, function, arguments):
         ) from error
 
 
-def _start():
-    """A new process, which waits for calls."""
+def _start(authored=False):
+    """A new process, which waits for calls; authored: as of `pool`."""
     package = str(Path(__file__).parents[3])
-    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    more = sys.path if authored else [os.environ.get("PYTHONPATH")]
+    environment = ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, [package, *more]))}
+    # errors name the command that this program was started by
+    ways = [worker.AUTHORED] if authored else []
     try:
         return subprocess.Popen(  # noqa: S603 (a list of arguments, no shell)
-            [sys.executable, "-P", worker.__file__],
+            [sys.executable, "-P", worker.__file__, sys.argv[0], *ways],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(paths)},
+            env=os.environ | environment,
         )
     except OSError as error:
         raise ReportError(

@@ -11,7 +11,11 @@ import signal
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from queue import SimpleQueue
+
+AUTHORED = "authored"
+"""Argument of a process that runs what authors write."""
 
 
 def main() -> None:
@@ -19,6 +23,31 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks decides when it is over
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    del sys.argv[0]  # what is left begins with the name of the program that asks
+    if AUTHORED in sys.argv[1:]:
+        watched(answers)
+    else:
+        answer(answers)
+
+
+def watched(answers) -> None:
+    """Answer calls in a process that this one watches, and, if it ends amid one, say why; then in
+    another."""
+    from report.authored import boundary, guard
+    from report.errors import ReportError
+
+    with suppress(BrokenPipeError):  # nobody waits for an answer
+        while True:
+            try:
+                guard.guarded(lambda: answer(answers, boundary.in_words))
+                return
+            except ReportError as error:
+                pickle.dump((True, error), answers)
+                answers.flush()
+
+
+def answer(answers, in_words=lambda error: error) -> None:
+    """Answer calls, without an end; in_words: makes the exception that is answered of another."""
     calls = SimpleQueue()
     threading.Thread(target=receive, args=(calls,), daemon=True).start()
     while True:
@@ -26,7 +55,7 @@ def main() -> None:
         try:
             answer = False, function(*arguments)
         except Exception as error:
-            answer = True, error
+            answer = True, in_words(error)
         pickle.dump(answer, answers)
         answers.flush()
 

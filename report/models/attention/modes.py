@@ -31,13 +31,20 @@ def run_base(model: PreTrainedModel, token_ids: list[int] | torch.Tensor) -> Any
     token_ids: list of int or int64 [T]
     raises: ReportError if the pass overwrites a weight or a buffer
     """
+    with unchanged(model):
+        return run_as_it_is(model, token_ids)
+
+
+def run_as_it_is(model: PreTrainedModel, token_ids: list[int] | torch.Tensor) -> Any:
+    """The same, of a model that is looked after by an `unchanged` of whoever calls: to look at
+    every module takes longer than a pass that ends early."""
     base = model.base_model
     parameters = inspect.signature(base.forward).parameters
     has_cache = "use_cache" in parameters or any(
         parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
     )
     input_ids = torch.as_tensor(token_ids, device=model.device)[None]
-    with torch.no_grad(), unchanged(model):
+    with torch.no_grad():
         return base(input_ids=input_ids, **({"use_cache": False} if has_cache else {}))
 
 

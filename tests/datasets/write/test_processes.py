@@ -134,6 +134,26 @@ def test_nothing_runs_on_after_an_interruption():
         raise KeyboardInterrupt
 
 
+def test_what_ends_a_process_that_runs_what_authors_write_is_said_and_the_next_call_has_another():
+    """Also an error that the program did not expect, as the one that it would be here."""
+    with processes.pool(1, authored=True) as submit:
+        first = submit(os.getpid, tuple).result()
+        assert first != os.getpid()
+        with pytest.raises(ReportError, match="the whole program was ended, with status 3"):
+            submit(os._exit, lambda: (3,)).result()
+        second = submit(os.getpid, tuple).result()
+        with pytest.raises(ReportError, match=r"a defect of the program.*ZeroDivisionError"):
+            submit(divmod, lambda: (1, 0)).result()
+        assert submit(os.getpid, tuple).result() == second != first
+        waiting = submit(time.sleep, lambda: (600,))  # longer than a test may take
+        while not waiting.running():
+            time.sleep(0.01)
+    until = time.monotonic() + 60
+    while runs(str(second)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not runs(str(second))
+
+
 @pytest.mark.promise("killed-commands")
 @pytest.mark.parametrize("amid", ["nothing", "calls"])
 def test_the_processes_end_with_the_one_that_started_them(amid):
@@ -143,8 +163,8 @@ def test_the_processes_end_with_the_one_that_started_them(amid):
         "import os, signal, sys, time\n"
         "from report.datasets.write import processes\n"
         "begin = processes._start\n"
-        "def start():\n"
-        "    process = begin()\n"
+        "def start(*how):\n"
+        "    process = begin(*how)\n"
         "    print(process.pid, flush=True)\n"
         "    return process\n"
         "processes._start = start\n"
