@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from report.datasets.write.processes import processors
 from report.errors import ReportError, setup
 from report.measuring import pieces
 from report.measuring.forecast import Pace
@@ -45,10 +46,12 @@ def load_source(source: Source, options: dict, announce: Announce) -> "LoadedMod
     """
     try:
         from report.models.load.load import load_model
+        from report.models.load.memory import at_most_threads
     except ModuleNotFoundError as error:
         raise ReportError(
             f"measuring needs the package {error.name!r}; run `{setup()}`."
         ) from error
+    at_most_threads(processors())
     if preset := preset_of(source):
         announce(known.about(preset, options["layers"]))
     return load_model(source, announce=announce, **options)

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,9 @@ ONE_THREAD = dict.fromkeys(
 )
 """Processes that compute side by side would only wait for each other's threads."""
 
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""Linux's file of the time of processors that a container gets in a period: "200000 100000"."""
+
 Job = Callable[[], tuple]
 """Makes the arguments of a call. It runs in this process, shortly before they are needed."""
 
@@ -43,10 +46,13 @@ def number(size: int) -> int:
 
 
 def processors() -> int:
-    """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """The number of processors that this process may use, also within a container."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    number = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    with suppress(OSError, ValueError):  # there is no such file, or it says "max"
+        share, period = map(int, QUOTA.read_text().split())
+        number = min(number, max(1, share // period))
+    return number
 
 
 @contextmanager

@@ -137,6 +137,11 @@ def use_threads(number: int) -> None:
     torch.set_num_threads(number)
 
 
+def at_most_threads(number: int) -> None:
+    """Let torch compute with no more threads than that, whatever the environment says."""
+    torch.set_num_threads(min(number, torch.get_num_threads()))
+
+
 def has_cuda() -> bool:
     """Whether this torch can use a GPU of this machine."""
     return torch.cuda.is_available()

@@ -134,6 +134,17 @@ def test_nothing_runs_on_after_an_interruption():
         raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize(
+    ("quota", "number"), [("100000 100000", 1), ("50000 100000", 1), ("max 100000", None)]
+)
+def test_a_container_gets_as_many_processes_as_it_has_time(tmp_path, monkeypatch, quota, number):
+    monkeypatch.setattr(processes, "QUOTA", tmp_path / "none")
+    whole = processes.processors()
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    monkeypatch.setattr(processes, "QUOTA", tmp_path / "cpu.max")
+    assert processes.processors() == (number or whole)
+
+
 def test_what_ends_a_process_that_runs_what_authors_write_is_said_and_the_next_call_has_another():
     """Also an error that the program did not expect, as the one that it would be here."""
     with processes.pool(1, authored=True) as submit:

@@ -137,3 +137,15 @@ def test_memory_that_runs_out_while_loading_says_what_to_reduce(falcon_folder, m
 def test_other_errors_are_not_taken_for_a_lack_of_memory():
     with pytest.raises(RuntimeError, match="shapes"), memory.enough_memory("trying"):
         raise RuntimeError("shapes cannot be multiplied")
+
+
+def test_threads_are_at_most_as_many_as_fit():
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        memory.at_most_threads(2)
+        assert torch.get_num_threads() == 2
+        memory.at_most_threads(4)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
