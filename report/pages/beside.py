@@ -18,7 +18,7 @@ from report.pages.render import render_article
 from report.study.study import Study
 
 FEW = 2
-"""Articles that are not worth a process, which takes two seconds to start."""
+"""Articles that are not worth a process, which takes three seconds to start."""
 
 MEMORY = 400 << 20
 """Bytes that a process takes that draws."""
