@@ -255,8 +255,16 @@ def as_read(data: dict, source: str) -> dict:
 def write(path: Path | str, data: dict) -> None:
     """Check a dataset and write it as JSON, whole or not at all.
 
-    raises: ReportError if it breaks its schema, if it could not be read again (whole numbers beyond
-        LARGEST_WHOLE, lone surrogates), or as `write_text`
+    raises: ReportError as `text_of` or `write_text`
+    """
+    write_text(path, text_of(data, path))
+
+
+def text_of(data: dict, path: Path | str) -> str:
+    """A dataset as it is written, once it is checked; path: for messages.
+
+    raises: ReportError if it breaks its schema, or could not be read again (whole numbers beyond
+        LARGEST_WHOLE, lone surrogates)
     """
     text = dumps(check(data, path))
     try:
@@ -264,4 +272,4 @@ def write(path: Path | str, data: dict) -> None:
         text.encode("utf-8")
     except ValueError as error:
         raise ReportError(f"cannot write {path}: {_first_line(error)}.") from error
-    write_text(path, text)
+    return text

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
 
 
+SAMPLED = 512
+"""Tokens of a sample, about."""
+
+
 @dataclass(frozen=True)
 class Ablation:
     """By how much numbers fall when a head is ablated, at all tokens at once; float64.
@@ -74,19 +78,8 @@ def ablation(
     raises: ReportError for an encoder, a model that is loaded in part, or a replacement that does
         not fit
     """
-    require_whole(loaded)
+    states, replacement, reading = _begun(loaded, token_ids, asked, replacement, loss)
     model, parts = loaded.model, structure(loaded.model)
-    length = len(token_ids)
-    rows = rows_of(asked, length, _vocabulary(model)) if asked or not loss else []
-    replacement = replacement or means(loaded, [token_ids])
-    replacement.require_fits(loaded, length)
-    wanted = {index: (part.module, "in") for index, part in enumerate(parts)}
-    wanted["last"] = parts[-1].module, "out"
-    with kept(wanted, length) as states:
-        logits = logits_of(model, token_ids)
-    require_one_way(model, list(token_ids), logits)
-    del logits
-    reading = _Reading(model, token_ids, asked, rows, loss)
     before = reading.of(states["last"][None])
     found = []
     for layer in range(len(parts)):
@@ -104,6 +97,49 @@ def ablation(
         before[0][0].cpu().numpy(),
         known,
     )
+
+
+def _begun(loaded, token_ids, asked, replacement, loss):
+    """The states that enter each layer, what replaces heads, and what is read of last states."""
+    require_whole(loaded)
+    model, parts = loaded.model, structure(loaded.model)
+    length = len(token_ids)
+    rows = rows_of(asked, length, _vocabulary(model)) if asked or not loss else []
+    replacement = replacement or means(loaded, [token_ids])
+    replacement.require_fits(loaded, length)
+    wanted = {index: (part.module, "in") for index, part in enumerate(parts)}
+    wanted["last"] = parts[-1].module, "out"
+    with kept(wanted, length) as states:
+        logits = logits_of(model, token_ids)
+    require_one_way(model, list(token_ids), logits)
+    return states, replacement, _Reading(model, token_ids, asked, rows, loss)
+
+
+def sample_of(
+    loaded: "LoadedModel",
+    token_ids: Sequence[int],
+    asked: Sequence[Asked] = (),
+    replacement: Replacement | None = None,
+    loss: bool = False,
+) -> tuple[Callable[[], object], float]:
+    """A little of what `ablation` does with the same arguments, and how many times as long that
+    takes: some heads of the layer in the middle, which is as far from the end as all in the mean.
+
+    raises: ReportError as `ablation`
+    """
+    states, replacement, reading = _begun(loaded, token_ids, asked, replacement, loss)
+    parts = structure(loaded.model)
+    middle = len(parts) // 2
+    heads = torch.arange(parts[middle].heads)[: max(1, SAMPLED // len(token_ids))]
+    some = middle, states[middle], replacement, reading, heads
+    number = sum(part.heads for part in parts)
+    return lambda: _layer(loaded.model, *some), number / len(heads)
+
+
+def by_layer(layers: int) -> list[int]:
+    """How much of the work of `ablation` each layer is, in any unit: those after it are run
+    again."""
+    return [layers - layer + 1 for layer in range(layers)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +188,19 @@ def _log_probability(logits, tokens):
     return picked - logits.logsumexp(-1).double()
 
 
-def _layer(model, layer, state, replacement, reading):
-    """What is read with each head of a layer ablated: ([heads, rows], [heads, T - 1])."""
+def _layer(model, layer, state, replacement, reading, heads=None):
+    """What is read with each head of a layer ablated: ([heads, rows], [heads, T - 1]).
+
+    heads: int, those that are; None: all
+    """
     part, found = structure(model)[layer], []
-    length = len(state)
-    for heads in torch.arange(part.heads).split(max(1, TOKENS // length)):
+    length, every = len(state), torch.arange(part.heads) if heads is None else heads
+    for heads in every.split(max(1, TOKENS // length)):
         states = state[None].expand(len(heads), -1, -1)
         replaced = _replacing(heads, replacement.of(layer), part.heads)
-        hook = part.output_projection.register_forward_pre_hook(replaced)
-        with hook, entering(model, layer, states):
+        into = part.output_projection
+        # entered first, as it may run the model
+        with entering(model, layer, states), into.register_forward_pre_hook(replaced):
             last = last_states(model, reading.token_ids, len(heads))
         found.append(reading.of(last))
     return tuple(map(torch.cat, zip(*found, strict=True)))

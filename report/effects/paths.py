@@ -23,6 +23,7 @@ from report.effects.parts import Part, parts_before
 from report.effects.patching import Pair
 from report.effects.reads import Stopping, instead, run_to_hook
 from report.effects.replay import gives_tuples
+from report.effects.sentence import EARLY, LATE
 from report.errors import ReportError
 from report.measurements.factors import Factors, Scores
 from report.measurements.precision import summed_by, tolerance
@@ -76,6 +77,18 @@ def into(
             if progress:
                 progress(len(found), len(receivers))
     return found
+
+
+def sample_of(pair: Pair, receivers: int) -> tuple[Callable[[], object], float]:
+    """A little of what `into` does of so many heads that matter, and a random one of the layer of
+    each, and how many times as long that takes, about, before it is known which these are.
+
+    It takes as many passes as there are parts before a head's layer, which is an early one here.
+    """
+    layers = pair.loaded.measured_layers
+    early, late = layers // EARLY, LATE * (layers - 1)
+    heads = [(early, head) for head in range(min(2, structure(pair.loaded.model)[early].heads))]
+    return lambda: into(pair, heads), receivers * (late + 1) / (early + 1)
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,10 @@ def _require_sum(found, direct, run, length):
 HEADS = 12
 """Heads of which it is told what they write, and what their scores are made of."""
 
+EARLY, LATE = 6, 0.6
+"""Where the layer of a sample is, one so-manieth; and heads that matter in the mean, 1 being the
+last layer."""
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -253,13 +257,15 @@ def measure_sentence(
     replacements: Sequence[Replacement],
     progress: Callable[[], object] = lambda: None,
     lens: bool = True,
+    layers: Callable[[], object] = lambda: None,
 ) -> Sentence:
     """Measure all that is told of a text but what single heads write.
 
     last: what is asked at the last token; None for a passage, of which only next tokens are
     replacements: what heads are ablated with
-    progress: called after every part of the work, 1 + one a replacement, + 1 for the lens
+    progress: called after the effects, and after the lens
     lens: whether the logit lens is told of
+    layers: called after each layer that is ablated, of each replacement
     raises: ReportError as `direct_effects` does
     """
     asked = rows(token_ids, last)
@@ -271,10 +277,10 @@ def measure_sentence(
     drops, before = {}, 0.0
     for replacement in replacements:
         end = [last] if last is not None else []
-        found = ablation(loaded, token_ids, end, replacement, loss=last is None)
+        step, loss = (lambda *_: layers()), last is None
+        found = ablation(loaded, token_ids, end, replacement, loss, step)
         drops[replacement.kind] = found.loss_rise if last is None else found.drop[0]
         before = float(found.log_probability.mean() if last is None else found.before[0])
-        progress()
     return Sentence(tuple(token_ids), asked, effects, seen, drops, before, {}, {}, {})
 
 
@@ -306,6 +312,22 @@ def heads_that_matter(sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
             size = np.maximum(size, one / max(float(one.max()), 1e-12))
     places = np.argsort(-size, axis=None, kind="stable")[:HEADS]
     return [tuple(map(int, np.unravel_index(place, size.shape))) for place in places]
+
+
+def sample_of_heads(
+    loaded: "LoadedModel", token_ids: Sequence[int]
+) -> tuple[Callable[[], object], float]:
+    """A little of what `with_heads` does, and how many times as long that takes, about, before it
+    is known which heads matter.
+
+    The origins of a head's scores take as many passes as there are parts before its layer, which is
+    an early one here; heads that matter lie in some layers, most of them late ones.
+    """
+    layers, last = loaded.measured_layers, len(token_ids) - 2
+    early, late = layers // EARLY, LATE * (layers - 1)
+    several = layers * (1 - (1 - 1 / layers) ** HEADS)
+    asked = loaded, token_ids, early, [0], last
+    return lambda: origins_of_heads(*asked), several * (late + 1) / (early + 1)
 
 
 def with_heads(

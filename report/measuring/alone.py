@@ -72,11 +72,9 @@ def _measured(loaded, task, progress, announce):
     gathering = pieces.Gathering(task)
     several = pieces.has_corpus(gathering.kind)
     for piece in gathering.pieces():
-        before = gathering.done
-
-        def show(what, done, total, before=before):
-            progress(what, *((before + done, gathering.total) if several else (done, total)))
-
-        result = pieces.measure_piece(loaded, gathering.kind, task.inputs, piece, show, announce)
+        progress.within(gathering.done, gathering.total if several else None)
+        result = pieces.measure_piece(
+            loaded, gathering.kind, task.inputs, piece, progress, announce
+        )
         gathering.add(piece, result)
     return gathering.finished()

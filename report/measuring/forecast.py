@@ -6,10 +6,12 @@ itself, the size, and the time of writing, that of some of its datasets, and the
 weights as they are held and of the largest tensors that are kept beside them.
 """
 
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,11 +38,27 @@ A_CELL = 80
 """Bytes of memory of a cell, a current and a target token, while a text is measured and shown: ten
 numbers of the head that is looked at."""
 
-WARM = 1.0
+MEASURING, WRITING = "Measuring", "Writing"
+"""What progress is told of."""
+
+WITHOUT = "Measuring without each head"
+"""The same of ablations."""
+
+WARM = 2.0
 """Seconds of texts after the first, from which the time of the others is told."""
 
 LONG = 2
-"""Seconds of writing that are told."""
+"""Seconds that are told."""
+
+TIMES = 3
+"""How often a short sample is taken."""
+
+OFF, SURE = 4 / 3, 0.15
+"""By which factor an announcement is wrong that is renewed, once this share of it is over."""
+
+SAMPLE, MAKING = 50_000, 3
+"""Numbers that are written to tell how long others take, and how many times as long it takes to
+make, check, write and read them."""
 
 SOME = 6
 """Layers whose datasets are made to tell the size of all."""
@@ -234,33 +252,46 @@ def size(
     of_head: called with layer and head, gives its datasets, each with how many heads share it
     at_once: how many processes make them; clock: seconds from any beginning
     The first of several heads is the slowest, as libraries come to life with it: its time does not
-    count.
+    count. Most of the time is of what is a head's own, so all of it counts for each.
     """
     some = [n * layers // min(SOME, layers) for n in range(min(SOME, layers))]
     sizes, times = [], []
     for layer in some:
         began = clock()
         made = [
-            (len(store.dumps(data).encode()), shared)
+            (len(store.text_of(data, "a sample").encode()), shared)
             for data, shared in of_head(layer, layer % heads)
         ]
         sizes.append(sum(each / shared for each, shared in made))
-        times.append((clock() - began) * sizes[-1] / max(1, sum(each for each, _ in made)))
+        times.append(clock() - began)
     warm = times[1:] or times
     number = layers * heads
     return Size(sum(sizes) * number / len(some), sum(warm) * number / len(warm) / at_once)
 
 
+def time_of_writing(number: float, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds that so many bytes of datasets take to write, by a list of small whole numbers, which
+    most of them are.
+
+    clock: seconds from any beginning
+    """
+    sizes = []
+
+    def sample():
+        text = store.dumps([place * place % 2000 - 1000 for place in range(SAMPLE)])
+        json.loads(text)  # as what is written is read again
+        sizes.append(len(text))
+
+    return timed(sample, MAKING * number, clock) / sizes[-1]
+
+
 def writes(model: str, size: Size | int) -> str:
-    """The sentence about what will be written, how long that takes where it is long, and what to do
-    if no host takes it.
+    """The sentence about what will be written, and what to do if no host takes it.
 
     size: or its bytes alone
     """
     size = size if isinstance(size, Size) else Size(size)
     said = f"{model}: about {sized(size.bytes)} of datasets will be written."
-    if size.seconds >= LONG:
-        said = f"{said[:-1]}, which will take about {lasting(size.seconds)}."
     if size.bytes <= HOST_BYTES:
         return said
     return (
@@ -270,12 +301,70 @@ def writes(model: str, size: Size | int) -> str:
     )
 
 
-class Pace:
-    """Passes progress on, and says once how long the rest of the texts will take.
+@dataclass(frozen=True)
+class Part:
+    """Some of the work of a model, of which progress is told under a name of its own."""
 
-    The first text tells nothing of it: with it libraries come to life, and it may be a passage,
-    which is none of the others' length. So those after it count, once they have taken `WARM`
-    seconds; where one is left, the first has to do.
+    what: str
+    """As `Progress` is told."""
+    seconds: float | None = None
+    """How long all of it takes, by a sample; None: its own first steps are the sample."""
+    steps: Sequence[float] = ()
+    """How much each step is, in any unit, such as tokens; (): all are alike."""
+    beyond: float = 0.0
+    """The same of those after these."""
+
+    def share(self, done: int, total: int) -> float:
+        """How much of it is done, 0 to 1."""
+        if not self.steps:
+            return done / max(1, total)
+        return self._work(done) / max(1e-9, self._work(total))
+
+    def _work(self, steps):
+        known = min(steps, len(self.steps))
+        return self._sums[known] + (steps - known) * self.beyond
+
+    @cached_property
+    def _sums(self):
+        return [*accumulate(self.steps, initial=0.0)]
+
+
+def timed(
+    sample: Callable[[], object],
+    stands_for: float = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
+    """Seconds that the work takes of which a sample is a part: by the mean of `TIMES` samples, or
+    of fewer if one is long. The first does not count if it is short, as libraries come to life.
+
+    stands_for: how many times as long the work takes; clock: seconds from any beginning
+    """
+    times = [clock()]
+    while len(times) <= TIMES + 1 and (len(times) < 3 or times[-1] - times[1] < WARM / 2):
+        sample()
+        times.append(clock())
+        if times[-1] - times[0] >= 2 * WARM:
+            break
+    counted = times[1:] if len(times) > 2 else times
+    return (counted[-1] - counted[0]) / (len(counted) - 1) * stands_for
+
+
+def will_take(progress: Progress, model: str, parts: Callable[[], Iterable[Part]]) -> None:
+    """Have it announced how long the rest of a model's measuring takes, and its writing.
+
+    progress: as a kind of article is given it; nothing is done where no `Pace` listens
+    parts: called, as it may take samples; all that is left, with `WRITING` where that is known
+    """
+    if isinstance(progress, Pace):
+        progress.will(model, parts())
+
+
+class Pace:
+    """Passes progress on, and says how long a model's measuring and writing will take: once, as
+    soon as each part of the work was sampled, and once more where that turns out to be wrong.
+
+    The first step of a part that is its own sample does not count where it is short: with it
+    libraries come to life. Those after it do, once they have taken `WARM` seconds.
     """
 
     def __init__(
@@ -283,31 +372,85 @@ class Pace:
     ):
         """clock: seconds from any beginning"""
         self.progress, self.announce, self.clock = progress, announce, clock
-        self.began: tuple[float, int] | None = None
-        """When nothing was measured yet, and how many texts were done then."""
-        self.warm: tuple[float, int] | None = None
-        """The same of when the first ones were measured."""
-        self.said = False
+        self.before, self.of = 0, None
+        self.model, self.parts = "", {}
+        self.shares: dict[str, float] = {}
+        """What is done -> how much of it, 0 to 1."""
+        self.since: list[tuple[float, float]] = []
+        """Of the part that is its own sample: when, and how much of it was done; at the beginning,
+        after its first step, and after its last one."""
+        self.said: tuple[float, float] | None = None
+        """When how long was announced."""
+        self.renewed = False
+
+    def within(self, before: int, of: int | None) -> None:
+        """The next steps of `MEASURING` are those after `before` of `of`; None: they are all."""
+        self.before, self.of = before, of
+
+    def will(self, model: str, parts: Iterable[Part]) -> None:
+        """The rest of the work; see `will_take`."""
+        self.model, self.parts = model, {part.what: part for part in parts}
+        for what, part in self.parts.items():
+            if part.seconds is None:
+                self.since = [(self.clock(), self.shares.get(what, 0.0))]
+        self._tell()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """As `Progress`; the first call is the beginning."""
+        """As `Progress`."""
+        if what == MEASURING and self.of is not None:
+            done, total = self.before + done, self.of
         self.progress(what, done, total)
+        part = self.parts.get(what, Part(what))
+        self.shares[what] = part.share(done, total)
+        if self.parts:
+            self._tell(what)
+
+    def _tell(self, what=""):
         now = self.clock()
-        if self.began is None:
-            self.began = now, done
-        if self.said or done <= self.began[1]:
+        if self.said is None:
+            if self._sampled(what, now):
+                rest = self._rest()
+                self.said = now, rest
+                if rest >= LONG:
+                    self._say("this will take", rest, "")
             return
-        if self.warm is None:
-            self.warm = now, done
-        since, before = self.began if total - done == 1 == done - self.began[1] else self.warm
-        measured, seconds = done - before, now - since
-        if done >= total or not measured or (seconds < WARM and since == self.warm[0]):
+        at, rest = self.said
+        done = rest - self._rest()
+        if self.renewed or done < SURE * rest or now - at < LONG:
             return
-        self.said = True
-        left = total - done
-        self.announce(
-            f"{measured} text{'s' * (measured > 1)} took {lasting(seconds)}; the other {left} will "
-            f"take about {lasting(max(0.1, seconds / measured * left))}."
+        slower = (now - at) / done
+        left = slower * (rest - done)
+        if left >= LONG and not 1 / OFF < slower < OFF:
+            self.renewed = True
+            self._say(f"{'slower' if slower > 1 else 'faster'} than that,", left, " to go")
+
+    def _sampled(self, what, now):
+        """Whether the time of every part is known; what: the part of which progress was told."""
+        name = next((name for name, part in self.parts.items() if part.seconds is None), None)
+        if name is None:
+            return True
+        share = self.shares.get(name, 0.0)
+        if share > self.since[-1][1]:
+            self.since = [*self.since[:2], (now, share)]
+        (began, before), *steps = self.since
+        if not steps and before < 1:
+            return False
+        first, last = (steps or self.since)[0], self.since[-1]
+        if last[1] > first[1] and last[0] - first[0] >= WARM:
+            began, before = first
+        elif share < 1 and what == name and first[0] - began < 2 * WARM:
+            return False  # where another part has begun, there are no more to wait for
+        each = (last[0] - began) / (last[1] - before) if last[1] > before else 0.0
+        self.parts[name] = replace(self.parts[name], seconds=each)
+        return True
+
+    def _say(self, how, seconds, to_go):
+        writing = "writing included" if WRITING in self.parts else "without writing"
+        self.announce(f"{self.model}: {how} about {lasting(seconds)}{to_go}, {writing}.")
+
+    def _rest(self):
+        return sum(
+            part.seconds * (1 - self.shares.get(what, 0.0)) for what, part in self.parts.items()
         )
 
 

@@ -12,7 +12,21 @@ from report.errors import ReportError
 from report.exploring.page import Explorer
 from report.exploring.server import Desk, explore
 from report.measuring import forecast, run
-from report.measuring.forecast import LITTLE, Pace, Rest, Size, needs, size, writes
+from report.measuring.forecast import (
+    LITTLE,
+    MEASURING,
+    WITHOUT,
+    WRITING,
+    Pace,
+    Part,
+    Rest,
+    needs,
+    size,
+    time_of_writing,
+    timed,
+    will_take,
+    writes,
+)
 from report.measuring.plan import Plan
 from report.models.load import memory
 from report.models.load.load import load_model
@@ -238,30 +252,105 @@ def test_the_time_of_a_run_is_told_amid_it(measured):
     assert [each for each in told if each[0] == "Writing"] == [("Writing", n, 3) for n in (1, 2, 3)]
 
 
+def pace_of(parts, steps):
+    """What is said at which time of a run of these parts, and the steps of progress that were
+    passed on; steps: (time, what, done, total), the first before the parts are known."""
+    heard, passed, now = [], [], [0]
+    pace = Pace(lambda *step: passed.append(step), lambda said: heard.append((now[0], said)), clock)
+    pace.clock = lambda: now[0]
+    for number, (now[0], *step) in enumerate(steps):
+        pace(*step)
+        if number == 0:
+            will_take(pace, "m", lambda: parts)
+    assert passed == [tuple(step) for _, *step in steps]
+    return [(at, re.search("about (.*?)(?:,| to go)", said)[1]) for at, said in heard]
+
+
+def clock():
+    raise AssertionError("no time is taken")
+
+
+def texts(*steps, total=40):
+    return [(at, MEASURING, done, total) for at, done in steps]
+
+
 @pytest.mark.parametrize(
-    ("total", "steps", "said"),
+    ("steps", "said"),
     [
         # a slow first text, or a long passage, tells nothing of those after it
-        (40, [(0, 0), (9, 1), (11, 2)], "1 text took 2.0 s; the other 38 will take about 76 s."),
-        (40, [(0, 0), (1, 1), (60, 2)], "1 text took 59 s; the other 38 will take about 37 min."),
-        (40, [(0, 0), (8, 4), (10, 8)], "4 texts took 2.0 s; the other 32 will take about 16 s."),
-        # short ones until there is a second of them
-        (40, [(0, 0)] + [(3 + n / 8, n) for n in range(1, 20)],
-         "8 texts took 1.0 s; the other 31 will take about 3.9 s."),
-        (40, [(0, 10), (9, 11), (12, 12)], "1 text took 3.0 s; the other 28 will take about 84 s."),
-        (2, [(0, 0), (3, 1), (6, 2)], "1 text took 3.0 s; the other 1 will take about 3.0 s."),
-        (40, [(0, 0), (2, 40)], None),
-        (40, [(0, 0), (2, 0)], None),
-        (40, [(0, 0), (2, 1), (2.5, 40)], None),
+        (texts((0, 0), (3, 1), (5, 2)), (5, "76 s")),
+        (texts((0, 0), (3, 4), (5, 8)), (5, "16 s")),
+        (texts((0, 0), *((3 + n / 8, n) for n in range(1, 20))), (5.125, "2.9 s")),
+        (texts((0, 10), (3, 11), (6, 12)), (6, "84 s")),
+        # where it alone is longer than those, it tells enough
+        (texts((0, 0), (60, 1)), (60, "39 min")),
+        (texts((0, 0), (0.5, 20), (0.9, 40)), None),
+        (texts((0, 0), (2, 0)), None),
     ],
-)  # fmt: skip
-def test_what_is_left_is_estimated_from_what_was_measured(total, steps, said):
-    heard, passed, now = [], [], [0]
-    pace = Pace(lambda *step: passed.append(step), heard.append, lambda: now[0])
-    for now[0], done in steps:
-        pace("Measuring", done, total)
-    assert heard == [said] * bool(said)
-    assert passed == [("Measuring", done, total) for _, done in steps]
+)
+def test_a_part_that_is_its_own_sample_is_announced_from_its_first_steps(steps, said):
+    assert pace_of([Part(MEASURING)], steps) == [said] * bool(said)
+
+
+def test_what_a_step_is_told_to_be_counts():
+    steps = texts((0, 0), (4, 1), total=3)
+    assert pace_of([Part(MEASURING, steps=[10, 20, 30])], steps) == [(4, "20 s")]
+    # two more texts, of which nothing but the mean is known
+    steps = texts((0, 0), (4, 1), total=5)
+    assert pace_of([Part(MEASURING, steps=[10, 20, 30], beyond=15)], steps) == [(4, "32 s")]
+
+
+def test_all_parts_are_announced_together():
+    sampled = [Part(WITHOUT, 40), Part(WRITING, 20)]
+    assert pace_of(sampled, texts((0, 0))) == [(0, "60 s")]
+    both = [Part(MEASURING), *sampled]
+    assert pace_of(both, texts((0, 0), (4, 1), total=10)) == [(4, "96 s")]
+    # another part begins before there are seconds of the first
+    steps = [*texts((0, 0), (1, 1), total=4), (2, WITHOUT, 1, 4)]
+    assert pace_of(both, steps) == [(2, "53 s")]
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ([(9, 1), (19, 2), (31, 3)], []),
+        ([(20, 1), (40, 2), (90, 3)], [(40, "3 min")]),
+        ([(4, 1), (8, 2), (12, 3)], [(8, "32 s")]),
+        ([(1, 0), (50, 0)], []),
+    ],
+)
+def test_an_announcement_that_turns_out_to_be_wrong_is_renewed_once(steps, said):
+    steps = [(0, WITHOUT, 0, 10), *((at, WITHOUT, done, 10) for at, done in steps)]
+    assert pace_of([Part(WITHOUT, 100)], steps) == [(0, "2 min"), *said]
+
+
+def test_texts_of_several_pieces_are_one_part():
+    passed = []
+    pace = Pace(lambda *step: passed.append(step), print)
+    for before in (0, 4):
+        pace.within(before, 9)
+        pace(MEASURING, 2, 5)
+        pace(WITHOUT, 1, 5)
+    assert passed == [(MEASURING, 2, 9), (WITHOUT, 1, 5), (MEASURING, 6, 9), (WITHOUT, 1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds"),
+    [
+        ([0, 1, 1.5, 2], 0.5),  # the first is not counted
+        ([0, 0.5, 0.6, 0.7, 0.8, 9], 0.1),
+        ([0, 5], 5),
+        ([0, 1, 5], 4),
+    ],
+)
+def test_a_sample_counts_once_libraries_have_come_to_life(times, seconds):
+    calls, now = [], iter(times)
+    assert timed(lambda: calls.append(1), 10, lambda: next(now)) == pytest.approx(10 * seconds)
+    assert calls
+
+
+def test_where_nobody_listens_no_sample_is_taken():
+    will_take(print, "m", None)
 
 
 @pytest.mark.parametrize(
@@ -316,6 +405,12 @@ def test_sizes_are_said_in_a_unit_that_shows_them(size, said):
     assert sized(size) == said
 
 
+@pytest.fixture
+def of_any_form(monkeypatch):
+    monkeypatch.setattr("report.datasets.store.check", lambda data, path: data)
+
+
+@pytest.mark.usefixtures("of_any_form")
 def test_the_size_is_that_of_a_head_of_each_layer_times_the_heads():
     shards = {(0, 0): {"a": 1}, (1, 1): {"a": 1000}}
     one, other = (len('{"a":1}\n'), len('{"a":1000}\n'))
@@ -324,6 +419,7 @@ def test_the_size_is_that_of_a_head_of_each_layer_times_the_heads():
     assert (found.bytes, found.seconds) == (4 * (one + other), 2 * 4 * 3)
 
 
+@pytest.mark.usefixtures("of_any_form")
 def test_a_file_that_heads_share_counts_once_for_all_of_them():
     def datasets(*_):
         return [({"own": 1}, 1), ({"shared": 1}, 2)]
@@ -332,13 +428,12 @@ def test_a_file_that_heads_share_counts_once_for_all_of_them():
     times = iter([0, 1] * 3)
     found = size(datasets, 3, 4, 2, lambda: next(times))
     assert found.bytes == 3 * 4 * own + 3 * 2 * shared
-    assert found.seconds == pytest.approx(3 * 4 * (own + shared / 2) / (own + shared) / 2)
+    assert found.seconds == 3 * 4 / 2
     assert (found + found).seconds == 2 * found.seconds
 
 
-def test_writing_that_takes_long_is_said():
-    assert "will be written, which will take about 10 s." in writes("m", Size(10**6, 10))
-    assert writes("m", Size(10**6, 1)) == writes("m", 10**6)
+def test_writing_more_takes_longer():
+    assert 0 < time_of_writing(10**6) < time_of_writing(10**9)
 
 
 @pytest.mark.parametrize(("size", "warned"), [(10**9, False), (10**9 + 1, True)])

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,18 @@ from report.inputs.passages import FOLDER
 from report.inputs.specs import CorpusSpec
 from report.kinds.atlas.beside import DIRECT, INDUCTION, LOST
 from report.measures import Measure, OwnMeasure, known, own_measures
-from report.measuring.forecast import needs, reads, writes
+from report.measuring.forecast import (
+    MEASURING,
+    WITHOUT,
+    WRITING,
+    Part,
+    needs,
+    reads,
+    time_of_writing,
+    timed,
+    will_take,
+    writes,
+)
 from report.measuring.kind import Announce, Progress
 
 if TYPE_CHECKING:
@@ -43,6 +56,8 @@ MANY_KINDS = CorpusSpec(
 )
 """The texts of an article that names none: stories, letters, dialogue, code, tables and lists, in
 eleven languages, written for this project."""
+
+RANDOM = "Measuring random tokens"
 
 LONGEST = 512
 """Tokens of a text that effects are measured on, at most: ablations grow with their square."""
@@ -173,17 +188,20 @@ def measure_batch(
         shape = loaded.measured_layers * loaded.structure[0].heads
         size = 2 * COLUMNS * 6 * (len(taken) + 3) + inputs.examples * EXAMPLES
         announce(writes(loaded.identity["name"], shape * size))
-    longest, failed = max(map(len, [*ids, *chosen, []])), {}
+        of_all = partial(_work, loaded, inputs, ids, chosen, taken, shape * size)
+    longest, failed, once = max(map(len, [*ids, *chosen, []])), {}, None
     numbers = [index[place] for place in places]
     total = len(ids) + piece.per_model
-    progress("Measuring", 0, total)
+    progress(MEASURING, 0, total)
     with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
-        step = lambda n, _: progress("Measuring", n // 2, total)  # noqa: E731
+        if piece.per_model:
+            will_take(progress, loaded.identity["name"], of_all)
+            once = _once(loaded, chosen, inputs.effects, progress)
+        progress(MEASURING, int(piece.per_model), total)
+        step = lambda n, _: progress(MEASURING, n // 2 + piece.per_model, total)  # noqa: E731
         whole, portraits = _portrayed(loaded, inputs, numbers, ids, taken, failed, step)
         shuffled = _of_shuffled(loaded, ids, taken, failed, lambda n, _: step(len(ids) + n, None))
-        step = lambda what: progress(what, len(ids), total)  # noqa: E731
-        once = _once(loaded, chosen, inputs.effects, step) if piece.per_model else None
     sums = whole.sums | {f"{SHUFFLED}{name}": each for name, each in shuffled.sums.items()}
     why = {numbers[place]: reason for place, reason in failed.items()}
     why |= {index[place]: reason for place, reason in encoded.failed.items()}
@@ -194,8 +212,6 @@ def measure_batch(
 
 def _portrayed(loaded, inputs, numbers, ids, taken, failed, step):
     """The sums of measures over texts, and portraits of the heads; numbers: of the texts."""
-    import functools
-
     from report.measurements.portraits import Portraits
     from report.models.attention.kernel import ROWS
     from report.models.measure.passage import Recorders, run_texts
@@ -210,7 +226,7 @@ def _portrayed(loaded, inputs, numbers, ids, taken, failed, step):
         counts = {"sample": number % sample == 0, "tokens": number % counted == 0}
         portraits.add(number, text, **counts, shown=inputs.examples)
 
-    recorders = Recorders(loaded, ROWS, taken, functools.partial(PortraitRecorder, done=add))
+    recorders = Recorders(loaded, ROWS, taken, partial(PortraitRecorder, done=add))
     return run_texts(recorders, None, ids, step, failed)[1], portraits
 
 
@@ -289,20 +305,42 @@ def _shuffled(loaded, token_ids):
     return shuffled
 
 
-def _once(loaded, chosen, wanted, step):
-    """What is measured once a model: numbers of heads, and the manifest's atlas.
+def _work(loaded, inputs, ids, chosen, taken, size):
+    """What is to be measured, by a text of middling length, whole and shuffled.
 
-    step: called with what is being done
+    ids: of the texts of the first piece; chosen: of those for effects; size: bytes
     """
-    from report.models.measure.repetition import repetition
+    from report.effects.ablation import by_layer, sample_of
+    from report.models.measure.passage import measure_corpus, reads_layer_by_layer
 
-    step("Measuring random tokens")
-    repeated = repetition(loaded)
+    yield Part(RANDOM)
+    yield Part(WRITING, time_of_writing(size))
+    if not ids or reads_layer_by_layer(loaded):
+        return  # a text takes as long as all
+    text = sorted(ids, key=len)[len(ids) // 2]
+    each = timed(lambda: measure_corpus(loaded, [text], measures=taken))
+    each += timed(lambda: _portrayed(loaded, inputs, [0], [text], taken, {}, lambda *_: None))
+    tokens = sum(map(len, ids)) * len(inputs.corpus) / len(ids)
+    yield Part(MEASURING, each * tokens / len(text))
+    if chosen:
+        layers = by_layer(loaded.measured_layers)
+        with suppress(ReportError):  # which is told of where they are measured
+            seconds = timed(*sample_of(loaded, chosen[0], loss=True)) / len(chosen[0])
+            steps = [len(text) * layer for text in chosen for layer in layers]
+            yield Part(WITHOUT, seconds * sum(map(len, chosen)), steps)
+
+
+def _once(loaded, chosen, wanted, progress):
+    """What is measured once a model: numbers of heads, and the manifest's atlas."""
+    from report.models.measure.repetition import SEQUENCES, repetition
+
+    progress(RANDOM, 0, SEQUENCES)
+    repeated = repetition(loaded, lambda n, _: progress(RANDOM, n, SEQUENCES))
     of_all = with_control(repeated.induction, repeated.unrepeated)
     numbers, texts, reason = {INDUCTION: of_all}, None, ""
     if chosen:
         try:
-            numbers |= _effects(loaded, chosen, step)
+            numbers |= _effects(loaded, chosen, progress)
             texts = {"texts": len(chosen), "tokens": sum(map(len, chosen))}
         except ReportError as error:
             reason = str(error)
@@ -312,7 +350,7 @@ def _once(loaded, chosen, wanted, step):
     return numbers, about | {"effects": texts, "reason": reason}
 
 
-def _effects(loaded, texts, step):
+def _effects(loaded, texts, progress):
     """Direct effects on next tokens, and losses without each head, over some texts."""
     from report.effects.ablation import ablation
     from report.effects.asked import MEAN, Asked
@@ -320,12 +358,14 @@ def _effects(loaded, texts, step):
     from report.effects.replacing import means
 
     replacement = means(loaded, texts)
-    direct, lost = [], []
-    for number, ids in enumerate(texts, 1):
-        step(f"Measuring without each head, text {number} of {len(texts)}")
+    direct, lost, layers = [], [], loaded.measured_layers
+    for number, ids in enumerate(texts):
+        step = lambda done, _, n=number: progress(  # noqa: E731
+            WITHOUT, n * layers + done, len(texts) * layers
+        )
         questions = [Asked(place, token, MEAN) for place, token in enumerate(ids[1:])]
         direct.append(direct_effects(loaded, ids, questions).heads.sum(0))
-        without = ablation(loaded, ids, replacement=replacement, loss=True)
+        without = ablation(loaded, ids, replacement=replacement, loss=True, progress=step)
         lost.append(without.log_probability_drop.sum(-1))
     rows = np.array([len(ids) - 1 for ids in texts], float)
     pairs = ((DIRECT, direct), (LOST, lost))

@@ -13,7 +13,16 @@ from report.datasets.write.folder import Folder, Step
 from report.inputs import fillers
 from report.inputs.conditions import FILLER, FRAME, Condition, Segment, question_prompt
 from report.inputs.prompts import Prompts, prompts
-from report.measuring.forecast import needs, reads, size, writes
+from report.measuring.forecast import (
+    MEASURING,
+    WRITING,
+    Part,
+    needs,
+    reads,
+    size,
+    will_take,
+    writes,
+)
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
 from report.text import count
@@ -109,15 +118,18 @@ def measure(
         reads(name, what, sum(map(len, texts)), len(texts)) + needs(loaded, sum(map(len, texts)))
     )
     say_over_edges(name, [spec.label or spec.name for spec in inputs.specs], read, announce)
-    progress("Measuring", 0, len(texts))
+    progress(MEASURING, 0, len(texts))
 
     def say_size(first):
         shape = first[0].received.mean.shape[1:3]
-        announce(writes(name, size(lambda *head: [(encode_received(*head, first), 1)], *shape)))
+        written = size(lambda *head: [(encode_received(*head, first), 1)], *shape)
+        announce(writes(name, written))
+        parts = Part(MEASURING, steps=[*map(len, texts)]), Part(WRITING, written.seconds)
+        will_take(progress, name, lambda: parts)
 
     with enough_memory(f"measuring prompts of {max(map(len, texts))} tokens"):
         statistics = measure_conditions(
-            loaded, questions, lambda *n: progress("Measuring", *n), say_size, chat
+            loaded, questions, lambda *n: progress(MEASURING, *n), say_size, chat
         )
     about = inputs.prompts
     facts = {key: getattr(about, key) for key in ("name", "title", "source", "licence", "system")}

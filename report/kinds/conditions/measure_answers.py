@@ -17,7 +17,7 @@ from report.inputs.conditions import FRAME, Condition, question_prompt
 from report.inputs.prompts import prompts
 from report.inputs.questions import Question, questions
 from report.kinds.conditions import measure as prompting
-from report.measuring.forecast import needs, reads
+from report.measuring.forecast import MEASURING, WRITING, Part, needs, reads, will_take
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
 from report.text import count
@@ -134,17 +134,20 @@ def measure(
     said = [f"{labels.get(condition, condition)} ({length})" for condition, length in asked]
     by_question = chain.from_iterable(zip(*asked.values(), strict=True))
     prompting.say_over_edges(name, said, list(by_question), announce)
-    progress("Measuring", 0, total)
+    lengths = [len(text.token_ids) for text in texts]
+    lengths += [len(text.token_ids) for text in asked[attended]]
+    progress(MEASURING, 0, total)
+    will_take(progress, name, lambda: [Part(MEASURING, steps=lengths), Part(WRITING, 0.0)])
     cells, done = [], 0
     with enough_memory(f"measuring prompts of {max(len(text.token_ids) for text in texts)} tokens"):
         self_check.checked(loaded)
         for (condition, length), prompts_ in asked.items():
             scores, shares = answer_scores(loaded, prompts_), None
             done += len(prompts_)
-            progress("Measuring", done, total)
+            progress(MEASURING, done, total)
             if (condition, length) == attended:
                 shares = filler_shares(
-                    loaded, prompts_, lambda n, _, done=done: progress("Measuring", done + n, total)
+                    loaded, prompts_, lambda n, _, done=done: progress(MEASURING, done + n, total)
                 )
                 done += len(prompts_)
             label = labels.get(condition, condition)

@@ -4,7 +4,9 @@ and which way its update points."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from itertools import count as numbers
 from typing import TYPE_CHECKING, Any
@@ -23,7 +25,17 @@ from report.inputs import corpora, rows
 from report.inputs.passages import Passage, corpus
 from report.kinds.difference.beside import APART, BOTH, DISTANCE
 from report.measures import OwnMeasure, known, own_measures
-from report.measuring.forecast import needs, reads, writes
+from report.measuring.forecast import (
+    MEASURING,
+    WRITING,
+    Part,
+    needs,
+    reads,
+    time_of_writing,
+    timed,
+    will_take,
+    writes,
+)
 from report.measuring.key import files_of, known_model
 from report.measuring.kind import Announce, Progress
 from report.models.find import names
@@ -35,8 +47,11 @@ if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
     from report.study.front_matter import FrontMatter
 
-COLUMNS, BYTES = 4, 6
-"""Of a measure in the table of changes, and of a number in it."""
+COLUMNS, BYTES, OF_A_CELL = 4, 6, 12
+"""Of a measure in the table of changes, and of a number in it; and of the attention of a head of
+two models to a target."""
+
+EFFECTS = "Measuring effects"
 
 
 @dataclass(frozen=True)
@@ -196,13 +211,15 @@ def measure(
         require_whole(each)
     ids, places = _token_ids(*pair, inputs)
     taken, longest = [*known(inputs.measures).values()], max(map(len, ids))
-    _announce(pair, ids, len(taken), announce)
-    done, total = numbers(1), 2 * len(ids)
-    step = lambda *_: progress("Measuring", next(done), total)  # noqa: E731
-    progress("Measuring", 0, total)
+    _announce(pair, ids, len(taken), inputs.maps, announce)
+    done = numbers(1)
+    step = lambda n, _: progress(MEASURING, n, len(ids))  # noqa: E731
+    of_effects = lambda: progress(EFFECTS, next(done), len(ids))  # noqa: E731
+    progress(MEASURING, 0, len(ids))
     with enough_memory(f"comparing two models over {longest} tokens"):
+        will_take(progress, loaded.identity["name"], partial(_parts, pair, ids, inputs.maps))
         sums = compare(*pair, ids, taken, step)
-        reason = _add_effects(pair, ids, sums, step)
+        reason = _add_effects(pair, ids, sums, of_effects)
         losses = [mean_loss(each.model, ids) if predicts(each) else None for each in pair]
         maps = _maps(pair, inputs, dict(zip(places, ids, strict=True)), sums)
     titled = {"title": inputs.corpus.title} if inputs.corpus.title else {}
@@ -217,6 +234,31 @@ def measure(
             "no_effects": reason,
         },
     }
+
+
+def _parts(pair, ids, maps):
+    """What all texts take: how two models compare, by the first ones; the rest by samples."""
+    from report.effects.difference import compare_effects
+    from report.models.measure.loss import mean_loss, predicts
+
+    lengths = [*map(len, ids)]
+    yield Part(MEASURING, steps=lengths)
+    sample = sorted(ids, key=len)[len(ids) // 2 :][:2] if len(ids) > 2 else ids
+    times = sum(lengths) / sum(map(len, sample))
+    with suppress(ReportError):  # which is told of where they are measured
+        yield Part(EFFECTS, times * timed(lambda: compare_effects(*pair, sample)), lengths)
+    losses = [each.model for each in pair if predicts(each)]
+    if losses:
+        each = timed(lambda: [mean_loss(model, sample) for model in losses])
+        yield Part("The loss", times * each)
+    yield Part(WRITING, time_of_writing(_bytes_of_maps(pair[1], ids, maps)))
+
+
+def _bytes_of_maps(loaded, ids, maps):
+    """About what the attention of heads over a text takes."""
+    cells = next((len(each) ** 2 // 2 for each in ids if len(each) <= LONGEST), 0)
+    heads = loaded.measured_layers * loaded.structure[0].heads
+    return min(maps or heads, heads) * cells * OF_A_CELL
 
 
 def _add_effects(pair, ids, sums, step):
@@ -254,7 +296,7 @@ def _maps(pair, inputs, ids, sums):
     )
 
 
-def _announce(pair, ids, taken, announce):
+def _announce(pair, ids, taken, maps, announce):
     """Say what each model will read, in how much memory, and how much is written."""
     from report.models.measure.loss import predicts
 
@@ -267,7 +309,8 @@ def _announce(pair, ids, taken, announce):
         sentence = reads(each.identity["name"], what, tokens, passes * len(ids))
         announce(sentence + needs(each, kept=longest, logits=logits))
     heads = pair[1].measured_layers * pair[1].structure[0].heads
-    announce(writes(pair[1].identity["name"], heads * COLUMNS * BYTES * (taken + 5)))
+    tables = heads * COLUMNS * BYTES * (taken + 5)
+    announce(writes(pair[1].identity["name"], tables + _bytes_of_maps(pair[1], ids, maps)))
 
 
 def write(files: Folder, measured: Measured, progress: Step) -> None:

@@ -7,9 +7,9 @@ Of a set of pairs each is measured so, and all numbers are means over pairs, wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count as numbers
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,18 @@ from report.inputs.conditions import ADDED, Segment
 from report.inputs.pairs import TwoPrompts, pieces, rows, spelt
 from report.inputs.passages import corpus
 from report.inputs.predictions import Prompt
-from report.kinds.prediction.measure import MEANS_OF, asked_of, replacements
-from report.measuring.forecast import needs, reads, writes
+from report.kinds.prediction.measure import MEANS_OF, asked_of, replacements, replacements_once
+from report.measuring.forecast import (
+    MEASURING,
+    WITHOUT,
+    WRITING,
+    Part,
+    needs,
+    reads,
+    timed,
+    will_take,
+    writes,
+)
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
 from report.text import count, quoted
@@ -51,6 +61,8 @@ KEPT = 8
 """Pairs whose states are kept, at most; those of more are computed again."""
 
 PROMPTS = ("clean", "corrupted")
+
+EDGES_OF = "Measuring what heads read"
 
 EDGES = 1000
 """About how many edges are kept."""
@@ -220,9 +232,8 @@ def measure(
         with _naming(inputs, number):
             questions.append(_question(loaded, each))
     layers, heads = loaded.measured_layers, loaded.structure[0].heads
-    done, total = numbers(1), len(texts) * (3 * layers + 2 * RECEIVERS)
-    step = lambda *_: progress("Measuring", next(done), total)  # noqa: E731
-    progress("Measuring", 0, total)
+    steps = _steps(len(texts), layers, progress)
+    progress(MEASURING, 0, len(texts) * layers)
 
     @lru_cache(KEPT)
     def opened(number):
@@ -234,8 +245,11 @@ def measure(
         self_check.checked(loaded)
         starts, values = zip(*(_about(opened(number)) for number in each), strict=True)
         _announce(loaded, opened(0), starts, layers * heads, announce)
-        result, about, reason = _measured(loaded, opened, each, inputs.corpus, step)
-    facts = _facts(inputs.pattern, texts, values, result.start, about, reason)
+        replaced = replacements_once(loaded, inputs.corpus)
+        of_all = partial(_parts, opened(0), len(texts), replaced[0])
+        will_take(progress, loaded.identity["name"], of_all)
+        result, reason = _measured(loaded, opened, each, replaced[0], steps)
+    facts = _facts(inputs.pattern, texts, values, result.start, replaced[1], reason)
     if inputs.fills is not None:
         facts["pair"]["set"] = _set(loaded, inputs, values)
     return result, facts
@@ -301,22 +315,46 @@ def _question(loaded, pair: TwoPrompts) -> Asked:
     return each[0]
 
 
-def _measured(loaded, opened, each, texts, step):
-    """Of all pairs: `Measured`; texts and tokens of the mean in ablations; why there are no paths.
+def _steps(pairs, layers, progress):
+    """What is called after each layer that is patched, each that is ablated, and each head whose
+    edges are measured."""
 
-    opened: called with the number of a pair, gives its `Pair`
+    def steps(what, total):
+        done = numbers(1)
+        return lambda *_: progress(what, next(done), pairs * total)
+
+    return steps(MEASURING, layers), steps(WITHOUT, 2 * layers), steps(EDGES_OF, 2 * RECEIVERS)
+
+
+def _parts(of, pairs, replaced):
+    """What all pairs take, by the first; to write it takes no time."""
+    from report.effects import paths
+    from report.effects.ablation import by_layer, sample_of
+
+    layers = by_layer(of.loaded.measured_layers)
+    each = timed(*sample_of(of.loaded, of.clean.token_ids, [of.asked], replaced[0]))
+    yield Part(MEASURING, steps=layers * pairs)
+    yield Part(WRITING, 0.0)
+    yield Part(WITHOUT, 2 * pairs * each, layers * 2 * pairs)
+    with suppress(ReportError):  # which is told of where they are measured
+        yield Part(EDGES_OF, pairs * timed(*paths.sample_of(of, RECEIVERS)))
+
+
+def _measured(loaded, opened, each, replaced, steps):
+    """Of all pairs: `Measured`; and why there are no paths.
+
+    opened: called with the number of a pair, gives its `Pair`; steps: as of `_steps`
     """
-    replaced, about = replaced_by(loaded, texts)
-    shares = [_shares(loaded, opened(number), replaced, step) for number in each]
+    shares = [_shares(loaded, opened(number), replaced, *steps[:2]) for number in each]
     receivers = receivers_of(np.mean([item.all_restored for _, item, _ in shares], 0))
     heads = loaded.structure[0].heads
     try:
-        paths = [_paths(opened(number), receivers, heads, step) for number in each]
+        paths = [_paths(opened(number), receivers, heads, steps[2]) for number in each]
         reason = ""
     except ReportError as error:
         paths, reason = [([], [])] * len(shares), str(error)
     result = [Measured(*of_pair, *both) for of_pair, both in zip(shares, paths, strict=True)]
-    return over_pairs(result), about, reason
+    return over_pairs(result), reason
 
 
 def replaced_by(loaded: LoadedModel, texts: Sequence[str]) -> Replaced:
@@ -324,11 +362,11 @@ def replaced_by(loaded: LoadedModel, texts: Sequence[str]) -> Replaced:
     return replacements(loaded, texts)
 
 
-def _shares(loaded, of: Pair, replaced, step):
+def _shares(loaded, of: Pair, replaced, step, ablated):
     """Of a pair where it parts, what patching does, and what ablating does."""
     from report.effects.patching import patched
 
-    return of.start, patched(of, step), _ablated(loaded, of, replaced, step)
+    return of.start, patched(of, step), _ablated(loaded, of, replaced, ablated)
 
 
 def require_fitting(
@@ -378,7 +416,8 @@ def without_paths(
         raise ReportError("both answers are the same token; choose two")
     with enough_memory("patching two texts"):
         of = pair(loaded, *(text.token_ids for text in texts), Asked(-1, *answers))
-        shares = _shares(loaded, of, replaced[0], lambda *_: progress())
+        step = lambda *_: progress()  # noqa: E731
+        shares = _shares(loaded, of, replaced[0], step, step)
     spelt = words(loaded, answers)
     prompts = TwoPrompts(*(text.text for text in texts), *(spelt[item]["text"] for item in answers))
     reason = "paths are measured in articles only"
@@ -430,9 +469,8 @@ def _ablated(loaded, of: Pair, replaced, step):
     from report.effects.ablation import ablation
 
     ids, lost = of.clean.token_ids, {}
-    for number, each in enumerate(replaced):
-        steps = step if number else None  # layers are counted once for both
-        lost[each.kind] = ablation(loaded, ids, [of.asked], each, progress=steps).drop[0] / of.gap
+    for each in replaced:
+        lost[each.kind] = ablation(loaded, ids, [of.asked], each, progress=step).drop[0] / of.gap
     return lost
 
 

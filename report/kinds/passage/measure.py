@@ -21,7 +21,17 @@ from report.inputs.passages import SUFFIXES, Passage, corpus, passage
 from report.kinds.prediction import measure as predicted
 from report.measures import OwnMeasure, known, own_measures
 from report.measuring import kept_heads
-from report.measuring.forecast import beyond, needs, reads, size, writes
+from report.measuring.forecast import (
+    MEASURING,
+    WRITING,
+    Part,
+    beyond,
+    needs,
+    reads,
+    size,
+    will_take,
+    writes,
+)
 from report.measuring.key import hashed
 from report.measuring.kind import SOMEWHERE, Announce, Progress
 from report.text import count
@@ -198,12 +208,11 @@ def measure_batch(
     passage_ids = read.token_ids if read else None
     encoded = tokens.encode_texts(loaded, [text for _, text in piece.texts])
     index = [index for index, _ in piece.texts]
-    places, failed = list(encoded.token_ids), {}
-    ids = list(encoded.token_ids.values())
+    places, ids, failed = list(encoded.token_ids), list(encoded.token_ids.values()), {}
     if read:
         loaded.announce_bytes(sum(ids, passage_ids), announce)
         announce(_reads(loaded, inputs, piece, passage_ids, ids))
-    longest = max(map(len, [passage_ids or [], *ids]))
+    name, longest = loaded.identity["name"], max(map(len, [passage_ids or [], *ids]))
     if piece.per_model and (said := beyond(loaded.identity, longest)):
         announce(said)
     taken = [*known(inputs.measures).values()]
@@ -211,13 +220,16 @@ def measure_batch(
         self_check.checked(loaded)
         kept_heads.require(loaded, inputs.heads)
         total, done, measurement = len(ids) + bool(read), 0, None
-        progress("Measuring", 0, total)
+        progress(MEASURING, 0, total)
         if read and not reads_layer_by_layer(loaded):  # first, as it decides on the size
             whole = measure_passage(loaded, passage_ids, measures=taken)
             measurement, done, passage_ids = kept_heads.of(whole, inputs.heads), 1, None
-            progress("Measuring", 1, total)
-            announce(writes(loaded.identity["name"], _size(measurement)))
-        steps = {"progress": lambda n, _: progress("Measuring", done + n, total)}
+            progress(MEASURING, 1, total)
+            announce(writes(name, written := _size(measurement)))
+            will_take(progress, name, partial(_parts, loaded, inputs, read, ids, written))
+        elif read:
+            will_take(progress, name, lambda: [Part(MEASURING)])
+        steps = {"progress": lambda n, _: progress(MEASURING, done + n, total)}
         together, statistics = measure_texts(
             loaded, ids, passage_ids, failed=failed, measures=taken, **steps
         )
@@ -230,20 +242,36 @@ def measure_batch(
     )
     if together:
         measurement = kept_heads.of(together, inputs.heads)
-        announce(writes(loaded.identity["name"], _size(measurement)))
+        announce(writes(name, _size(measurement)))
     if not read:
         return None, tally
-    prediction = _prediction(loaded, inputs, read.tokens, announce) if inputs.means_of else None
+    prediction = _prediction(loaded, inputs, read.tokens, progress, announce)
     about = read.tokens, hashed(read.token_ids), measurement, prediction
     return OfPassage(*about, divided(loaded, inputs, read)), tally
 
 
-def _prediction(loaded, inputs, tokens, announce):
+def _parts(loaded, inputs, read, ids, written):
+    """What is left once the passage was measured; ids: of the texts of this piece; written: the
+    size of the passage's datasets."""
+    of_texts = [len(text) for text in ids]
+    mean = sum(of_texts) / max(1, len(of_texts))
+    yield Part(MEASURING, steps=[len(read.token_ids), *of_texts], beyond=mean)
+    seconds = 0.0
+    if inputs.means_of:
+        ablated, seconds = predicted.parts_of_passage(loaded, read.tokens, inputs.means_of)
+        yield from ablated
+    yield Part(WRITING, written.seconds + seconds)
+
+
+def _prediction(loaded, inputs, tokens, progress, announce):
+    """What heads do to next tokens, and the manifest's prediction; None where it is not wanted."""
     from report.models.load.memory import enough_memory
 
+    if not inputs.means_of:
+        return None
     with enough_memory(f"measuring {len(tokens)} tokens"):
         about = inputs.passage.text, tokens, inputs.means_of
-        return predicted.of_passage(loaded, *about, announce)
+        return predicted.of_passage(loaded, *about, progress, announce)
 
 
 def _reads(loaded, inputs, piece, passage_ids, ids):

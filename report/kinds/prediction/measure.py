@@ -8,6 +8,7 @@ heads on its next tokens measured, too: `of_passage`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count as numbers
@@ -23,7 +24,18 @@ from report.errors import ReportError
 from report.inputs import predictions, rows
 from report.inputs.passages import corpus, passage
 from report.inputs.predictions import Prompt
-from report.measuring.forecast import needs, reads, writes
+from report.measuring.forecast import (
+    MEASURING,
+    WITHOUT,
+    WRITING,
+    Part,
+    needs,
+    reads,
+    time_of_writing,
+    timed,
+    will_take,
+    writes,
+)
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
 from report.text import count, large, quoted
@@ -41,6 +53,8 @@ SHOWN = 12
 
 MEANS_OF = 16
 """Texts of the corpus that ships, over which heads' contexts are averaged for mean ablations."""
+
+READ = "Measuring what heads read"
 
 MOST = 512
 """Tokens of a text, at most; what is measured grows with the square of their number."""
@@ -124,21 +138,22 @@ def measure(
     asked = [asked_of(loaded, prompt) for prompt in inputs.prompts]
     longest = max(len(text.token_ids) for text in texts)
     _announce(loaded, texts, announce)
-    done, total = numbers(1), 4 * len(texts) + 1 + len(texts)
-    step = lambda: progress("Measuring", next(done), total)  # noqa: E731
-    progress("Measuring", 0, total)
+    step, layers, of_heads = _steps(loaded, len(texts), progress)
+    progress(MEASURING, 0, 2 * len(texts))
     with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
         replaced, about = replacements(loaded, inputs.corpus)
-        step()
+        ids = [text.token_ids for text in texts]
+        of_all = partial(_parts, loaded, ids, asked[0], replaced)
+        will_take(progress, loaded.identity["name"], of_all)
         measured = [
-            measure_sentence(loaded, text.token_ids, last, replaced, step)
-            for text, last in zip(texts, asked, strict=True)
+            measure_sentence(loaded, text, last, replaced, step, layers=layers)
+            for text, last in zip(ids, asked, strict=True)
         ]
         heads = heads_that_matter(measured)
         for place, sentence in enumerate(measured):
             measured[place] = with_heads(loaded, sentence, heads)
-            step()
+            of_heads()
     named = words_in(loaded, measured)
     reasons = {name: why for sentence in measured for name, why in sentence.reasons.items()}
     tokens = [text.tokens for text in texts]
@@ -149,16 +164,48 @@ def measure(
     }
 
 
+def _steps(loaded, texts, progress):
+    """What is called after each part of a text, each layer that is ablated, and each text of whose
+    heads it is told more."""
+
+    def steps(what, total):
+        done = numbers(1)
+        return lambda: progress(what, next(done), total)
+
+    ablated = 2 * texts * loaded.measured_layers
+    return steps(MEASURING, 2 * texts), steps(WITHOUT, ablated), steps(READ, texts)
+
+
+def _parts(loaded, ids, last, replaced):
+    """What texts take, from the first one; the time of the other work grows with their tokens."""
+    from report.effects.ablation import by_layer, sample_of
+    from report.effects.sentence import sample_of_heads
+
+    end, layers = [last] if last is not None else [], loaded.measured_layers
+    each = timed(*sample_of(loaded, ids[0], end, replaced[0], loss=last is None))
+    times = sum(map(len, ids)) / len(ids[0])
+    shape = layers, loaded.structure[0].heads
+    written = sum(about_bytes(shape, len(text)) for text in ids)
+    yield Part(MEASURING, steps=[len(text) for text in ids for _ in range(2)])
+    steps = [len(text) * part for text in ids for _ in replaced for part in by_layer(layers)]
+    yield Part(WITHOUT, len(replaced) * times * each, steps)
+    with suppress(ReportError):  # which is told of where they are measured
+        yield Part(READ, times * timed(*sample_of_heads(loaded, ids[0])))
+    yield Part(WRITING, time_of_writing(written))
+
+
 def of_passage(
     loaded: LoadedModel,
     text: str,
     tokens: Sequence[dict],
     texts: Sequence[str],
+    progress: Progress,
     announce: Announce,
 ) -> tuple[Measured | None, dict]:
     """What heads do to every next token of a passage, without lens or what they write.
 
     tokens: of the passage, as it is measured; texts: over which heads' contexts are averaged
+    progress: called after each layer whose heads were ablated
     returns: what was measured, None where it cannot be; and the manifest's prediction, which says
         why not
     """
@@ -166,16 +213,36 @@ def of_passage(
 
     token_ids = [token["id"] for token in tokens]
     try:
-        _require_short(len(token_ids))
-        _require_small(loaded)
+        _require_fitting(loaded, token_ids)
         heads = loaded.measured_layers * loaded.structure[0].heads
         what = "the passage again without each head"
         announce(reads(loaded.identity["name"], what, heads * len(token_ids), heads))
-        (_, mean), about = replacements(loaded, texts)
-        measured = [measure_sentence(loaded, token_ids, None, [mean], lens=False)]
+        (_, mean), about = replacements_once(loaded, texts)
+        done = numbers(1)
+        step = lambda: progress(WITHOUT, next(done), loaded.measured_layers)  # noqa: E731
+        measured = [measure_sentence(loaded, token_ids, None, [mean], lens=False, layers=step)]
     except ReportError as error:
         return None, _facts(Measured([], [], [], {}), NOTHING, [], {"effects": str(error)})
     return _of_text(loaded, text, tokens, measured, about)
+
+
+def parts_of_passage(
+    loaded: LoadedModel, tokens: Sequence[dict], texts: Sequence[str]
+) -> tuple[list[Part], float]:
+    """What `of_passage` takes, by a sample, and seconds that its datasets take to write; arguments
+    as of that."""
+    from report.effects.ablation import by_layer, sample_of
+
+    token_ids = [token["id"] for token in tokens]
+    try:
+        _require_fitting(loaded, token_ids)
+        (_, mean), _ = replacements_once(loaded, texts)
+        seconds = timed(*sample_of(loaded, token_ids, (), mean, loss=True))
+    except ReportError:
+        return [], 0.0  # it says why
+    shape = loaded.measured_layers, loaded.structure[0].heads
+    writing = time_of_writing(about_bytes(shape, len(token_ids)))
+    return [Part(WITHOUT, seconds, by_layer(loaded.measured_layers))], writing
 
 
 def without_ablations(
@@ -222,6 +289,11 @@ def _facts(measured, replaced, heads, reasons):
         "heads": [list(head) for head in heads],
         "reasons": reasons,
     }
+
+
+def _require_fitting(loaded, token_ids):
+    _require_short(len(token_ids))
+    _require_small(loaded)
 
 
 def _require_short(tokens):
@@ -274,6 +346,16 @@ def replacements(
     encoded = list(encode_texts(loaded, list(texts)).token_ids.values())
     about = {"texts": len(encoded), "tokens": sum(len(ids) - 1 for ids in encoded)}
     return [zeros(loaded), means(loaded, encoded)], about
+
+
+def replacements_once(
+    loaded: LoadedModel, texts: Sequence[str]
+) -> tuple[list[Replacement], dict[str, int]]:
+    """As `replacements`, computed once per loaded model."""
+    texts = tuple(texts)
+    if texts not in loaded.replacements:
+        loaded.replacements[texts] = replacements(loaded, texts)
+    return loaded.replacements[texts]
 
 
 def words_in(loaded: LoadedModel, sentences: Sequence[Sentence]) -> dict[int, dict]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from report.datasets.formats.generated import FILE, encode
@@ -14,8 +15,8 @@ from report.datasets.write.folder import Folder, Step
 from report.inputs import generated
 from report.inputs.generated import Generated
 from report.inputs.passages import corpus
-from report.kinds.prediction.measure import MEANS_OF, replacements
-from report.measuring.forecast import needs, reads
+from report.kinds.prediction.measure import MEANS_OF, replacements_once
+from report.measuring.forecast import MEASURING, WRITING, Part, needs, reads, timed, will_take
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
 from report.text import count
@@ -137,19 +138,21 @@ def measure_batch(
     made = generated.sentences(spec.number, spec.seed, known)
     own, numbers = None, [number for number, _ in piece.texts]
     texts = texts_of(loaded, [made[number] for number in numbers])
-    progress("Measuring", 0, len(texts))
+    progress(MEASURING, 0, len(texts))
     with enough_memory("measuring short sentences"):
         self_check.checked(loaded)
-        replaced, about = _replacements(loaded, inputs)
+        replaced, about = replacements_once(loaded, inputs.means_of)
         if piece.per_model:
             ids = [text.token_ids for text in texts_of(loaded, made)]
             own = Sentences(made, _facts(inputs, ids, about, known))
             announce(_reads(loaded, inputs, own.facts["generated"]["tokens"]))
+            of_all = partial(_parts, loaded, texts[0], replaced[0], ablated)
+            will_take(progress, loaded.identity["name"], of_all)
         told = {
             number: measure_text(loaded, text, replaced if number < ablated else None)
             for number, text in zip(numbers, texts, strict=True)
         }
-    progress("Measuring", len(texts), len(texts))
+    progress(MEASURING, len(texts), len(texts))
     return own, EffectRows(told, sum(len(text.token_ids) for text in texts))
 
 
@@ -165,11 +168,13 @@ def tally_of(dataset: dict) -> EffectRows:
     return EffectRows.of_json(dataset)
 
 
-def _replacements(loaded, inputs):
-    """As `replacements`, computed once per loaded model."""
-    if inputs.means_of not in loaded.replacements:
-        loaded.replacements[inputs.means_of] = replacements(loaded, inputs.means_of)
-    return loaded.replacements[inputs.means_of]
+def _parts(loaded, text, replacement, ablated):
+    """What all sentences take: next to the ablations, the rest is little."""
+    from report.effects.ablation import sample_of
+
+    each = timed(*sample_of(loaded, text.token_ids, [text.asked], replacement))
+    yield Part(MEASURING, 3 * ablated * each)
+    yield Part(WRITING, 0.0)
 
 
 def _reads(loaded, inputs, tokens):

@@ -21,7 +21,18 @@ from report.inputs.needles import DEPTHS, NeedlesSpec, filler
 from report.inputs.passages import Passage, corpus, passage
 from report.kinds.prediction.measure import MEANS_OF, replacements
 from report.kinds.regions.measure_needle import SETS, contexts, measure_needles, of_needles
-from report.measuring.forecast import beyond, needs, reads, writes
+from report.measuring.forecast import (
+    MEASURING,
+    WRITING,
+    Part,
+    beyond,
+    needs,
+    reads,
+    time_of_writing,
+    timed,
+    will_take,
+    writes,
+)
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
 from report.text import count
@@ -48,6 +59,15 @@ DRAWS = 100
 PASSES = 2 + 2 * (1 + DRAWS)
 """How often a text is read: for its attention, and for its loss; and by each way to replace heads,
 without the receivers and without each set."""
+
+NEEDLES = "Reading needles"
+
+FEW = 3
+"""Sets that are replaced to tell how long all take."""
+
+BESIDE = 1000
+"""Tokens that are read beside those of a text with a needle, about: its last ones, without each
+set of heads."""
 
 SEED = 20261128
 """What they are drawn from."""
@@ -240,14 +260,14 @@ def measure(
     ids = text.tokenized.token_ids
     _announce(loaded, text, announce)
     with enough_memory(f"measuring {len(ids)} tokens"):
-        progress("Measuring", 0, PASSES)
+        progress(MEASURING, 0, PASSES)
         sums = measure_regions(loaded, ids, text.region)
-        progress("Measuring", 1, PASSES)
+        progress(MEASURING, 1, PASSES)
         scores = received(sums.between, sums.even)
         receivers, reason = receivers_of(scores.unevenness), ""
         rises, loss, about = {}, None, {"texts": 0, "tokens": 0}
         try:
-            rises, loss, about = _ablated(loaded, text, receivers, inputs.corpus, progress)
+            rises, loss, about = _ablated(loaded, text, receivers, inputs, progress)
         except ReportError as error:
             reason = str(error)
     facts = {
@@ -281,7 +301,7 @@ def _needles(loaded, inputs, progress):
     try:
         with enough_memory(f"measuring {max(spec.lengths)} tokens"):
             mean = replacements(loaded, inputs.corpus)[0][1]
-            step = lambda done: progress("Reading needles", done, every)  # noqa: E731
+            step = lambda done: progress(NEEDLES, done, every)  # noqa: E731
             needles = measure_needles(loaded, spec, texts, mean, sets_of, step)
     except ReportError as error:
         reason = str(error)
@@ -323,7 +343,7 @@ def random_sets(receivers: Sequence[tuple[int, int]], heads: int) -> list[list[t
     ]
 
 
-def _ablated(loaded, text, receivers, texts, progress) -> tuple[dict, float, dict[str, Any]]:
+def _ablated(loaded, text, receivers, inputs, progress) -> tuple[dict, float, dict[str, Any]]:
     """Rises of the loss on the answer by kind of ablation, that loss, and over what means are."""
     from report.effects.together import log_probabilities
 
@@ -332,12 +352,23 @@ def _ablated(loaded, text, receivers, texts, progress) -> tuple[dict, float, dic
             "no head can be compared with others of its layer, by what regions receive of it"
         )
     sets = [receivers, *random_sets(receivers, loaded.structure[0].heads)]
-    replaced, about = replacements(loaded, texts)
+    replaced, about = replacements(loaded, inputs.corpus)
     ids, rises = text.tokenized.token_ids, {}
     whole = log_probabilities(loaded, ids, [[]], replaced[0], text.tokens_of_answer).mean()
+
+    def parts():
+        sample = ids, sets[:FEW], replaced[0], text.tokens_of_answer
+        each = timed(lambda: log_probabilities(loaded, *sample)) / (FEW + 1)  # one more, by itself
+        yield Part(MEASURING, each * PASSES)
+        yield Part(WRITING, time_of_writing(_bytes(loaded, text)))
+        if inputs.needle:
+            read = np.add(inputs.needle.lengths, BESIDE).mean() * contexts(inputs.needle)
+            yield Part(NEEDLES, each / len(ids) * read)
+
+    will_take(progress, loaded.identity["name"], parts)
     for turn, each in enumerate(replaced):
         before = 2 + turn * len(sets)
-        step = lambda done, _, at=before: progress("Measuring", at + done, PASSES)  # noqa: E731
+        step = lambda done, _, at=before: progress(MEASURING, at + done, PASSES)  # noqa: E731
         rises[each.kind] = whole - log_probabilities(
             loaded, ids, sets, each, text.tokens_of_answer, step
         ).mean(1)
@@ -352,9 +383,13 @@ def _announce(loaded, text, announce):
     announce(sentence + needs(loaded, logits=tokens))
     if longer := beyond(loaded.identity, tokens):
         announce(longer)
-    heads = loaded.measured_layers * loaded.structure[0].heads
-    number = len(text.regions)
-    announce(writes(name, heads * (number * (number + 1) // 2 * 5 + number * 30 + 400)))
+    announce(writes(name, _bytes(loaded, text)))
+
+
+def _bytes(loaded, text):
+    """About how much is written."""
+    heads, number = loaded.measured_layers * loaded.structure[0].heads, len(text.regions)
+    return heads * (number * (number + 1) // 2 * 5 + number * 30 + 400)
 
 
 def write(files: Folder, measured: Measured, progress: Step) -> dict:

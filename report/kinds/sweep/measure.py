@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,16 @@ from report.datasets.write.folder import Folder, Step
 from report.errors import ReportError
 from report.inputs.passages import Passage, corpus
 from report.measures import OwnMeasure, known, own_measures
-from report.measuring.forecast import needs, reads, writes
+from report.measuring.forecast import (
+    MEASURING,
+    WRITING,
+    Part,
+    needs,
+    reads,
+    timed,
+    will_take,
+    writes,
+)
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
 
@@ -26,6 +36,9 @@ if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
     from report.models.measure.repetition import Repetition
     from report.study.front_matter import FrontMatter
+
+
+RANDOM = "Measuring random tokens"
 
 
 @dataclass(frozen=True)
@@ -80,7 +93,6 @@ def measure(
 
     texts = _token_ids(loaded, inputs.corpus)
     loaded.announce_bytes([*chain.from_iterable(texts)], announce)
-    total = len(texts) + SEQUENCES
     sequences, times = 2 * SEQUENCES, 1 + predicts(loaded)  # each one is read for the loss, too
     what = f"{len(texts)} texts and {sequences} sequences of random tokens"
     tokens = sum(map(len, texts)) + sequences * (1 + 2 * span(loaded))
@@ -91,13 +103,14 @@ def measure(
     taken = [*known(inputs.measures).values()]
     shape = loaded.measured_layers, loaded.structure[0].heads
     announce(writes(name, about_bytes(*shape, len(taken))))
-    progress("Measuring", 0, total)
+    progress(RANDOM, 0, SEQUENCES)
     with enough_memory(f"measuring {max(map(len, texts))} tokens"):
         self_check.checked(loaded)
+        will_take(progress, name, partial(_parts, loaded, texts, taken))
+        repeated = repetition(loaded, lambda n, _: progress(RANDOM, n, SEQUENCES))
         statistics = measure_corpus(
-            loaded, texts, lambda n, _: progress("Measuring", n, total), measures=taken
+            loaded, texts, lambda n, _: progress(MEASURING, n, len(texts)), measures=taken
         )
-        repeated = repetition(loaded, lambda n, _: progress("Measuring", len(texts) + n, total))
         loss = mean_loss(loaded.model, texts) if predicts(loaded) else None
     return Measured(statistics, repeated, inputs.measures), {
         "corpus": {
@@ -116,6 +129,23 @@ def measure(
             "recipe": _recipe(loaded.folder),
         },
     }
+
+
+def _parts(loaded, texts, taken):
+    """What is to be measured, by a text of middling length; to write it takes no time."""
+    from report.models.measure.loss import mean_loss, predicts
+    from report.models.measure.passage import measure_corpus, reads_layer_by_layer
+
+    yield Part(RANDOM)
+    yield Part(WRITING, 0.0)
+    if reads_layer_by_layer(loaded):
+        return  # a text takes as long as all
+    text = sorted(texts, key=len)[len(texts) // 2]
+    times = sum(map(len, texts)) / len(text)
+    each = timed(lambda: measure_corpus(loaded, [text], measures=taken))
+    yield Part(MEASURING, times * each, steps=[*map(len, texts)])
+    if predicts(loaded):
+        yield Part("The loss", times * timed(lambda: mean_loss(loaded.model, [text])))
 
 
 def _token_ids(loaded, texts):

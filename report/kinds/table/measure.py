@@ -20,7 +20,17 @@ from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
 from report.measuring import kept_heads
-from report.measuring.forecast import beyond, needs, reads, size, writes
+from report.measuring.forecast import (
+    MEASURING,
+    WRITING,
+    Part,
+    beyond,
+    needs,
+    reads,
+    size,
+    will_take,
+    writes,
+)
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
 from report.text import count
@@ -116,14 +126,16 @@ def measure(
     name, passes = loaded.identity["name"], 1 + len(texts)  # the first is a passage, too
     _say_over_edges(name, texts, announce)
     _say_read(loaded, texts, announce)
-    progress("Measuring", 0, passes)
+    progress(MEASURING, 0, passes)
 
     kept_heads.require(loaded, inputs.heads)
 
     def say_size(first):
         first = kept_heads.of(first, inputs.heads)
         shape = first.largest_targets.shape[:2]
-        announce(writes(name, size(partial(attention_datasets, first), *shape, processors())))
+        written = size(partial(attention_datasets, first), *shape, processors())
+        announce(writes(name, written))
+        will_take(progress, name, partial(_parts, texts, written))
 
     with enough_memory(f"measuring {max(len(text.token_ids) for text in texts)} tokens"):
         measurement, shares = measure_table(
@@ -132,7 +144,7 @@ def measure(
             current,
             classes,
             len(CLASSES),
-            lambda *n: progress("Measuring", *n),
+            lambda *n: progress(MEASURING, *n),
             say_size,
         )
     table, first = inputs.table, inputs.renderings[0]
@@ -151,6 +163,13 @@ def measure(
             "tokens": {text.name: len(text.token_ids) for text in texts},
         },
     }
+
+
+def _parts(texts, written):
+    """What is left once the first text was measured as a passage; written: size of its datasets."""
+    lengths = [len(text.token_ids) for text in texts]
+    yield Part(MEASURING, steps=[lengths[0], *lengths])
+    yield Part(WRITING, written.seconds)
 
 
 def _say_read(loaded, texts, announce):

@@ -40,7 +40,10 @@ export function watchShading(of, all) {
   button("gets").title = "The Alt key does it too, for as long as it is held";
   bar.addEventListener("click", ({ target }) => act(target.closest("[data-act]")?.dataset.act));
   for (const select of selects()) {
-    select.addEventListener("change", () => figure?.choose({ [select.name]: Number(select.value) }));
+    select.addEventListener("change", () => {
+      // no figure has shaded anything before a token is pointed at
+      (figure ?? candidates()[0])?.choose({ [select.name]: Number(select.value) });
+    });
   }
   loadStyles(STYLES).catch(console.warn); // for the strip
   offer(candidates()[0]);

@@ -163,7 +163,9 @@ def live(falcon_folder, tmp_path_factory):
 
 def test_what_is_measured_in_memory_is_what_is_written(live, tmp_path):
     loaded, passage, found = live
-    told, _ = kind.of_passage(loaded, PASSAGE, passage.passage["tokens"], TEXTS, print)
+    told, _ = kind.of_passage(
+        loaded, PASSAGE, passage.passage["tokens"], TEXTS, lambda *_: None, print
+    )
     whole, _ = kind.measure(
         loaded, kind.Inputs([Prompt(PASSAGE)], TEXTS), lambda *_: None, lambda _: None
     )
