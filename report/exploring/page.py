@@ -26,6 +26,7 @@ from report.measures import OwnMeasure, known, named, own_files, own_measures
 from report.measuring.forecast import require_room
 from report.measuring.key import beside_files, files_of
 from report.measuring.kind import Announce
+from report.models.find import known as known_models
 from report.notebook.measurement import Model
 from report.pages.article import ArticleFigures
 from report.pages.policy import policy
@@ -154,10 +155,12 @@ class Explorer:
 
     @property
     def shape(self) -> str:
-        """How many layers are measured, and how many heads each has."""
+        """What the model is, where its name says little; how many layers are measured, and how many
+        heads each has."""
         about = self.model.loaded.identity
-        layers = count(about["layers_measured"], "layer")
-        return f"{layers} of {count(about['num_attention_heads'], 'head')}"
+        preset, layers = known_models.preset_of(about), count(about["layers_measured"], "layer")
+        what = f"{preset.title}, " if preset else ""
+        return f"{what}{layers} of {count(about['num_attention_heads'], 'head')}"
 
     def page(self, together: Mapping[str, Explorer] | None = None) -> str:
         """The HTML of the page, before anything is measured.

@@ -241,7 +241,7 @@ def _models(measured):
         numbered = same_name["revisions" if revision else "models"]
         numbers = model["weights_sha256"], model.get("adapter", {}).get("sha256")
         pages = numbered.get(numbers, {}).get("pages", [])
-        more = {"card": _card(model), "preset": _preset(model), "pages": [*pages, page]}
+        more = {"card": _card(model), "preset": known.preset_of(model), "pages": [*pages, page]}
         missed = " ".join(MISSED.findall(more["card"] or ""))
         more["missed"] = [limit for limit in LIMITS if limit in missed]
         numbered[numbers] = model | more
@@ -253,12 +253,6 @@ MISSED = re.compile(r"^\| ([^|]+?) \| [^|]* \| [^|]* \| no \|$", re.MULTILINE)
 
 LIMITS = ("loss", "first token", "previous token", "induction")
 """What those rows name."""
-
-
-def _preset(model):
-    """The preset of a model that came in a package, or None; model: as of `_card`."""
-    name = model.get("own_name", model["name"])
-    return known.packaged().get(name) if model.get("source") == "package" else None
 
 
 def _take_out_shared(models):

@@ -27,6 +27,7 @@ from report.errors import INSTALLED, NAME, PROGRAM, ReportError, command, requir
 from report.figures.parts import score_terms
 from report.files import TEMPLATES
 from report.kinds import folders_of_kinds
+from report.models.find import known
 from report.pages import filters
 from report.pages.claims import Claims
 from report.pages.stamps import Stamps, stamps
@@ -157,6 +158,7 @@ def environment(*folders: Path) -> Environment:
     jinja.globals |= {"REQUIREMENT": requirement()}
     jinja.filters |= {
         "text": filters.markdown_text,
+        "preset": known.preset_of,
         "percent": text.percent,
         "large": text.large,
         "number": text.number,

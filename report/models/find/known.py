@@ -94,6 +94,12 @@ def packaged() -> dict[str, Preset]:
     return {name: preset for name, preset in presets().items() if preset.package}
 
 
+def preset_of(model: dict) -> Preset | None:
+    """The preset of a model that came in a package, by its entry in a manifest; None for others."""
+    name = model.get("own_name", model["name"])
+    return packaged().get(name) if model.get("source") == "package" else None
+
+
 def packaged_file(preset: Preset) -> Path | None:
     """The file of a preset, found in the list of files of its package; None where it is not there.
 

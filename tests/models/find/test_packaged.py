@@ -87,3 +87,12 @@ def test_every_package_of_a_preset_is_locked_and_nothing_else():
     assert {requirement.name for requirement in locked("models")} == wanted
     makefile = (ROOT / "Makefile").read_text("utf-8")
     assert "$(LOCKED) --only-binary :all: --retries 2 -r $<" in makefile
+
+
+def test_a_model_in_a_package_has_its_makers_name_beside_its_own():
+    in_package = {"name": "smollm2-135m", "source": "package"}
+    assert known.preset_of(in_package).title == "SmolLM2 135M Instruct"
+    labelled = in_package | {"name": "Mine", "own_name": "smollm2-135m"}
+    assert known.preset_of(labelled) == known.preset_of(in_package)
+    assert known.preset_of(in_package | {"source": "folder"}) is None
+    assert known.preset_of(in_package | {"name": "falcon-8x8"}) is None
