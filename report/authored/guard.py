@@ -39,6 +39,9 @@ HEAD = struct.Struct("?dqH")
 work, 0 for none; the state to start again from, 0 for none; and the bytes of the file's name, which
 follows."""
 
+OWN = ("measures", "figures")
+"""Folders of a publication with code of its author's."""
+
 FRAME = re.compile(r'File "(.+?)", line (\d+)')
 
 
@@ -237,8 +240,9 @@ def _watched(pid, shared, crash, limit, signals):
     what = shared[HEAD.size : HEAD.size + length].decode("utf-8", "replace") if since else ""
     crash.seek(0)
     place = what or "the program"
+    folders = [Path(what).parent] if what.endswith(".py") else [Path(what) / name for name in OWN]
     for name, line in FRAME.findall(crash.read().decode("utf-8", "replace")):  # innermost first
-        of_author = what.endswith(".py") and Path(name).is_relative_to(Path(what).parent)
+        of_author = what and any(map(Path(name).is_relative_to, folders))
         if of_author or name.endswith(".j2"):
             place = f"{name}, line {line}"
             break

@@ -26,6 +26,7 @@ from report.models.find import names, ollama
 from report.models.find.known import embedded_models
 from report.notebook.measurement import Model
 from report.pages.new import PLACEHOLDERS
+from report.pages.prose import check_prose
 from report.project import project
 from report.study.study import ENDING, LONGEST, publication_of, read_study, study_names
 from report.text import shortened, slug, whole
@@ -34,6 +35,8 @@ SKELETON = Path(__file__).with_name("article.md.j2")
 
 LONGEST_TITLE = 200
 """Characters; those of the text in an article's summary are a third."""
+
+MOST_FIGURES = 30
 
 CALL = re.compile(r'figure\("[\w-]{1,100}"(, [a-z_]+=(-?\d+|"[\w.+-]{1,100}"))*\)', re.ASCII)
 
@@ -69,6 +72,7 @@ def keep(explorer: Explorer, request: dict) -> str:
     title, text, token = (request.get(key) for key in ("title", "text", "token"))
     if not isinstance(title, str) or not isinstance(text, str) or len(title) > LONGEST_TITLE:
         raise ReportError(f"an article has a text, and a title of {LONGEST_TITLE} letters at most.")
+    explorer.require_short(text)
     tokens = explorer.tokens(text)
     if token is not None and not (type(token) is int and 0 <= token < tokens):
         raise ReportError(f"the pinned token is one of 0 to {tokens - 1}.")
@@ -88,6 +92,7 @@ def keep(explorer: Explorer, request: dict) -> str:
     study = read_study(path, text=content)
     if _source(study.front_matter, where.root) != explorer.model.source:
         raise _unnamed(explorer.model.model, where.root)
+    check_prose(study, _size(explorer))
     files.remove_leftovers(path.parent)
     files.write_text(path, content)
     build = command("site", study=study.name)
@@ -118,9 +123,15 @@ def _add(explorer, path, text, figures):
             keys = (f"{name}-{number}" for number in count(2))
             key = next(each for each in keys if each not in content)
             content = f'{content.rstrip()}\n\n{{{{ {start}"{key}") }}}}\n'
+    check_prose(read_study(path, text=content), _size(explorer))
     files.write_text(path, content)
     build = command("site", study=study.name)
     return f"{as_typed(path)} has these figures; build it with `{build}`."
+
+
+def _size(explorer):
+    about = explorer.model.loaded.identity
+    return {"layers": about["layers_measured"], "heads": about["num_attention_heads"]}
 
 
 def _path(title, where):
@@ -157,16 +168,20 @@ def _figures(wanted, where):
         raise ReportError("there is no figure to keep yet; wait until the text is measured.")
     try:
         figures = [(name, state, _call(name, {**state})) for name, state in wanted]
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, RecursionError):
         figures = []
     if not figures or not all(CALL.fullmatch(call) for _, _, call in figures):
         raise ReportError("a figure is its name, and controls with a number or a word each.")
+    if len(figures) > MOST_FIGURES:
+        raise ReportError(f"an article gets {MOST_FIGURES} figures at once at most.")
     for name, _, _ in figures:
         figure_named(name, where.figures)
     return figures
 
 
 def _call(name, state):
+    if {"self", "name", "key", "data"} & state.keys():  # they are no controls
+        raise ValueError
     measure = measure_of(name)
     placed, state = (HEADS, {"measure": measure, **state}) if measure else (name, state)
     listed = [f", {param}={json.dumps(value)}" for param, value in state.items()]

@@ -192,7 +192,7 @@ class Explorer:
         if question.other.strip():
             texts[f"{name}-other"] = question.other
         for text in texts.values():
-            self._require_short(text)
+            self.require_short(text)
         if question.first:
             texts = {name: question.text}
         # a comparison is of all measures; a figure is of one
@@ -290,7 +290,8 @@ class Explorer:
             progress()  # so an end that it asked for is none of these texts
             return Patching(cost, chosen, str(error))
 
-    def _require_short(self, text):
+    def require_short(self, text: str) -> None:
+        """raises: ReportError if a text is too long to be shown"""
         self._inputs(text)
         start = text.lstrip()[: 2 * MOST_TOKENS]
         tokens, about = self.tokens(start), "more than "

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 
 from report import files
 from report.authored.endless import Bounded, limit
@@ -230,7 +231,9 @@ class Handler(serve.Handler):
             number = name.removeprefix("text-")
             number = int(number) if NUMBER.fullmatch(number) else 0
             return self.made(partial(self.desk.file, number, rest), "application/json")
-        self.path = f"/{rest}"
+        self.path = f"/{rest.lstrip('/')}"  # two would begin another host's name
+        if Path(self.translate_path(self.path)).is_dir():  # its address would lack the key
+            return self.send_error(HTTPStatus.NOT_FOUND)
         return super().do_GET()
 
     def do_POST(self):  # noqa: N802
@@ -241,11 +244,17 @@ class Handler(serve.Handler):
             return self.send_error(HTTPStatus.BAD_REQUEST)
         if int(length) > BODY:
             return self.refuse_long(int(length))
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):  # who sent it is gone
+            self.close_connection = True
+            return None
         try:
-            request = json.loads(self.rfile.read(int(length)))
+            request = json.loads(body)
         except (ValueError, RecursionError):
             request = None
-        return self.say(answers(request if isinstance(request, dict) else {}))
+        if not isinstance(request, dict):
+            return self.say({"error": "a question is an object in JSON."})
+        return self.say(answers(request))
 
     def refuse_long(self, rest):
         """Say that a question is too long, and let go of it: a browser reads no answer before it

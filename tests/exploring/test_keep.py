@@ -4,6 +4,7 @@ import html
 import json
 import re
 import threading
+from functools import reduce
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -11,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from report.datasets import store
-from report.exploring.page import Explorer
+from report.exploring.page import MOST_TOKENS, Explorer
 from report.exploring.server import Desk, page_of
 from report.inputs.rows import specified
 from report.kinds.passage.data import PassageData
@@ -114,6 +115,8 @@ def test_no_article_is_written_over(desk):
     assert all("done" in each for each in long)
 
 
+DEEP = reduce(lambda inner, _: [inner], range(976), 0)
+
 WRONG = {
     "title-without-letters": ({"title": "灯 ?!"}, "no name"),
     "title-too-long": ({"title": "a" * 201}, "200 letters"),
@@ -134,6 +137,12 @@ WRONG = {
     "param": ({"figures": [["attention_map", {"x=1) }}": 1}]]}, "is its name"),
     "value": ({"figures": [["attention_map", {"layer": '1")'}]]}, "is its name"),
     "head": ({"figures": [["attention_map", {"layer": 3, "head": 99}]]}, "no head 99"),
+    "head-below": ({"figures": [FIGURES[0], ["attention_map", {"layer": 99}]]}, "layer"),
+    "control": ({"figures": [["attention_map", {"zzz": 3}]]}, "zzz"),
+    "argument": ({"figures": [["attention_map", {"data": "x"}]]}, "is its name"),
+    "deep": ({"figures": [["attention_map", {"layer": DEEP}]]}, "is its name"),
+    "many": ({"figures": [["attention_map", {}]] * 31}, "30 figures"),
+    "long-for-a-page": ({"text": "a b " * MOST_TOKENS}, "are shown"),
 }
 
 

@@ -141,6 +141,8 @@ def test_what_is_no_question_is_refused(address):
     for path in ("datasets/text-1/../../etc/passwd", "datasets/text-x/a", "datasets/text-99999/a"):
         assert sent(address, "GET", path)[0] == 404
     assert sent(address, "GET", "..%2f..%2fetc%2fpasswd")[0] == 404
+    for path in ("/elsewhere.invalid/%2f..", "//elsewhere.invalid/%2f..", "assets/page", "assets"):
+        assert sent(address, "GET", path)[0] == 404, "nobody is sent to an address without the key"
 
 
 @pytest.mark.parametrize(
@@ -440,7 +442,7 @@ def test_a_measure_that_lets_no_thread_work_ends_the_program(falcon_folder, tmp_
         address = next(line.strip() for line in running.stdout if line.startswith("http"))
         with pytest.raises(OSError):
             answer(address, text=FIRST, measure="endless")
-        assert "it ran for 1" in running.stdout.read()
+        assert re.search(r"endless\.py, line \d+: it ran for 1", running.stdout.read())
     assert running.returncode == 1
 
 
