@@ -225,7 +225,7 @@ def measure_batch(
             whole = measure_passage(loaded, passage_ids, measures=taken)
             measurement, done, passage_ids = kept_heads.of(whole, inputs.heads), 1, None
             progress(MEASURING, 1, total)
-            announce(writes(name, written := _size(measurement)))
+            announce(writes(name, written := _size(loaded, inputs, measurement)))
             will_take(progress, name, partial(_parts, loaded, inputs, read, ids, written))
         elif read:
             will_take(progress, name, lambda: [Part(MEASURING)])
@@ -242,7 +242,7 @@ def measure_batch(
     )
     if together:
         measurement = kept_heads.of(together, inputs.heads)
-        announce(writes(name, _size(measurement)))
+        announce(writes(name, _size(loaded, inputs, measurement)))
     if not read:
         return None, tally
     prediction = _prediction(loaded, inputs, read.tokens, progress, announce)
@@ -252,15 +252,13 @@ def measure_batch(
 
 def _parts(loaded, inputs, read, ids, written):
     """What is left once the passage was measured; ids: of the texts of this piece; written: the
-    size of the passage's datasets."""
+    size of its datasets."""
     of_texts = [len(text) for text in ids]
     mean = sum(of_texts) / max(1, len(of_texts))
     yield Part(MEASURING, steps=[len(read.token_ids), *of_texts], beyond=mean)
-    seconds = 0.0
     if inputs.means_of:
-        ablated, seconds = predicted.parts_of_passage(loaded, read.tokens, inputs.means_of)
-        yield from ablated
-    yield Part(WRITING, written.seconds + seconds)
+        yield from predicted.parts_of_passage(loaded, read.token_ids, inputs.means_of)
+    yield Part(WRITING, written.seconds)
 
 
 def _prediction(loaded, inputs, tokens, progress, announce):
@@ -289,10 +287,12 @@ def _reads(loaded, inputs, piece, passage_ids, ids):
     return said + memory
 
 
-def _size(measurement):
+def _size(loaded, inputs, measurement):
     """About what the datasets of a passage take to write."""
     layers, heads = measurement.largest_targets.shape[:2]
     of_heads = size(partial(attention_datasets, measurement), layers, heads, processors())
+    if inputs.means_of:
+        of_heads += predicted.size_of_passage(loaded, measurement.token_ids)
     if measurement.magnitude is None:
         return of_heads
     return of_heads + size(lambda layer, _: [(layer_updates(measurement, layer), 1)], layers, 1)

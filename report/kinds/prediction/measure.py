@@ -29,6 +29,7 @@ from report.measuring.forecast import (
     WITHOUT,
     WRITING,
     Part,
+    Size,
     needs,
     reads,
     time_of_writing,
@@ -226,23 +227,30 @@ def of_passage(
     return _of_text(loaded, text, tokens, measured, about)
 
 
+def size_of_passage(loaded: LoadedModel, token_ids: Sequence[int]) -> Size:
+    """About what the datasets of `of_passage` take to write; nothing where it gives none."""
+    from report.effects.anatomy import require_whole
+
+    try:
+        _require_fitting(loaded, token_ids)
+        require_whole(loaded)
+    except ReportError:
+        return Size(0)
+    number = about_bytes((loaded.measured_layers, loaded.structure[0].heads), len(token_ids))
+    return Size(number, time_of_writing(number))
+
+
 def parts_of_passage(
-    loaded: LoadedModel, tokens: Sequence[dict], texts: Sequence[str]
-) -> tuple[list[Part], float]:
-    """What `of_passage` takes, by a sample, and seconds that its datasets take to write; arguments
-    as of that."""
+    loaded: LoadedModel, token_ids: Sequence[int], texts: Sequence[str]
+) -> Iterator[Part]:
+    """What `of_passage` takes, by a sample; texts: as of that."""
     from report.effects.ablation import by_layer, sample_of
 
-    token_ids = [token["id"] for token in tokens]
-    try:
+    with suppress(ReportError):  # which is told of where they are measured
         _require_fitting(loaded, token_ids)
         (_, mean), _ = replacements_once(loaded, texts)
         seconds = timed(*sample_of(loaded, token_ids, (), mean, loss=True))
-    except ReportError:
-        return [], 0.0  # it says why
-    shape = loaded.measured_layers, loaded.structure[0].heads
-    writing = time_of_writing(about_bytes(shape, len(token_ids)))
-    return [Part(WITHOUT, seconds, by_layer(loaded.measured_layers))], writing
+        yield Part(WITHOUT, seconds, by_layer(loaded.measured_layers))
 
 
 def without_ablations(
