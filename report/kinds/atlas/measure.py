@@ -313,10 +313,10 @@ def _work(loaded, inputs, ids, chosen, taken, size):
     from report.effects.ablation import by_layer, sample_of
     from report.models.measure.passage import measure_corpus, reads_layer_by_layer
 
+    if not ids or reads_layer_by_layer(loaded):
+        return  # a text takes as long as all, so nothing is known before
     yield Part(RANDOM)
     yield Part(WRITING, time_of_writing(size))
-    if not ids or reads_layer_by_layer(loaded):
-        return  # a text takes as long as all
     text = sorted(ids, key=len)[len(ids) // 2]
     each = timed(lambda: measure_corpus(loaded, [text], measures=taken))
     each += timed(lambda: _portrayed(loaded, inputs, [0], [text], taken, {}, lambda *_: None))

@@ -136,10 +136,10 @@ def _parts(loaded, texts, taken):
     from report.models.measure.loss import mean_loss, predicts
     from report.models.measure.passage import measure_corpus, reads_layer_by_layer
 
+    if reads_layer_by_layer(loaded):
+        return  # a text takes as long as all, so nothing is known before
     yield Part(RANDOM)
     yield Part(WRITING, 0.0)
-    if reads_layer_by_layer(loaded):
-        return  # a text takes as long as all
     text = sorted(texts, key=len)[len(texts) // 2]
     times = sum(map(len, texts)) / len(text)
     each = timed(lambda: measure_corpus(loaded, [text], measures=taken))
