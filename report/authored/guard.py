@@ -65,7 +65,7 @@ class _Child:
         self.shared, self.crash, self.limit = shared, crash, limit
         self.work, self.state, self.stopped, self.terminal = [], 0, 0.0, os.dup(2)
         sys.stderr = os.fdopen(self.terminal, "w", buffering=1, errors="backslashreplace")
-        faulthandler.enable(crash, all_threads=False)
+        faulthandler.enable(crash)  # of all threads: explore runs measures beside the main one
         faulthandler.register(signal.SIGTRAP, crash, all_threads=False, chain=True)
         self.leave = os._exit
 

@@ -234,12 +234,6 @@ def test_nothing_is_written_through_a_link(desk, tmp_path, linked):
     assert contents(tmp_path) == before
 
 
-def test_a_text_that_front_matter_refuses(desk):
-    signs = "\u202e" * 100_000  # each is written as ten
-    assert "front matter has" in desk.keep(request(text=f"a{signs[1:]}", token=0))["error"]
-    assert not article(desk, "a-lamp").exists()
-
-
 def test_a_folder_of_a_model_is_named_from_the_project(tmp_path, monkeypatch):
     (tmp_path / "inside").mkdir()
     root = write_publication(tmp_path / "inside" / "project")

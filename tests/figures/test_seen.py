@@ -255,7 +255,7 @@ CASES = {
             TABLE,
             "same column above: 2.2 times|Least|delimiters: 0.45 times uniform attention (as CSV)",
         ),
-        (TABLE, "column above: 32 %|Least|delimiters: 22 % (as CSV)", {"shown": "probability"}),
+        (TABLE, "column above: 33 %|Least|delimiters: 22 % (as CSV)", {"shown": "probability"}),
         (
             in_ways(HEADER | {"delimiter": (0.2, 0.1), "same_column": (0.6, 0.7)}, EVEN),
             "same column above: 3.0 and 3.5 times uniform attention (as CSV and JSON)|Least|column "

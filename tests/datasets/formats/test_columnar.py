@@ -48,6 +48,19 @@ def test_updates_are_listed_head_by_head():
     assert columnar.decode(dataset)["region"]["magnitude"].size == 0  # too few points to outline
 
 
+def test_updates_and_their_outline_come_back_within_half_a_step():
+    rng = np.random.default_rng(2)
+    pair = rng.uniform(0, 1, (4, 30)), rng.uniform(-1, 1, (4, 30))
+    dataset = updates.encode(0, *pair, np.zeros((4, 30), int), tuple(each / 3 for each in pair))
+    points = columnar.decode(dataset)["points"]
+    for name, values in zip(("magnitude", "alignment"), pair, strict=True):
+        for column, exact in ((name, values), (f"raw_{name}", values / 3)):
+            assert 0 < np.abs(points[column] - exact.ravel()).max() <= 0.00005 + 1e-12
+    corners = columnar.decode(dataset)["region"]["magnitude"]
+    exact = updates.crowded_region(pair[0].ravel(), points["token"], np.full(120, True))
+    assert 0 < np.abs(corners - exact["magnitude"]).max() <= 0.00005 + 1e-12
+
+
 def test_the_outline_holds_the_stated_part_of_the_crowd():
     rng = np.random.default_rng(1)
     token = np.repeat(np.arange(100), 20)
