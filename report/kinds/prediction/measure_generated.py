@@ -146,7 +146,7 @@ def measure_batch(
             ids = [text.token_ids for text in texts_of(loaded, made)]
             own = Sentences(made, _facts(inputs, ids, about, known))
             announce(_reads(loaded, inputs, own.facts["generated"]["tokens"]))
-            of_all = partial(_parts, loaded, texts[0], replaced[0], ablated)
+            of_all = partial(_parts, loaded, texts, replaced[0], ablated)
             will_take(progress, loaded.identity["name"], of_all)
         told = {
             number: measure_text(loaded, text, replaced if number < ablated else None)
@@ -168,10 +168,16 @@ def tally_of(dataset: dict) -> EffectRows:
     return EffectRows.of_json(dataset)
 
 
-def _parts(loaded, text, replacement, ablated):
-    """What all sentences take: next to the ablations, the rest is little."""
+def _parts(loaded, texts, replacement, ablated):
+    """What all sentences take: next to the ablations, the rest is little.
+
+    texts: of the first piece, which may have none
+    """
     from report.effects.ablation import sample_of
 
+    if not texts:
+        return
+    text = texts[0]
     each = timed(*sample_of(loaded, text.token_ids, [text.asked], replacement))
     yield Part(MEASURING, 3 * ablated * each)
     yield Part(WRITING, 0.0)
