@@ -350,7 +350,11 @@ def test_a_sample_counts_once_libraries_have_come_to_life(times, seconds):
 
 
 def test_where_nobody_listens_no_sample_is_taken():
-    will_take(print, "m", None)
+    samples = []
+    will_take(lambda *_: None, "m", lambda: samples.append(1) or [])
+    assert samples == []
+    will_take(Pace(lambda *_: None, lambda _: None), "m", lambda: samples.append(1) or [])
+    assert samples == [1]
 
 
 @pytest.mark.parametrize(
