@@ -96,6 +96,8 @@ class Answer:
     """Those that the first figure is drawn of, where nothing more is wanted yet."""
     read: Sequence[LivePassage | LivePrediction | LivePair] = ()
     """What it shows, which other answers may share."""
+    looking: Callable[[int, int | None], str] | None = None
+    """Place of a token, and of its target -> as of `Explorer.looking`."""
 
 
 @dataclass(frozen=True)
@@ -162,18 +164,22 @@ class Explorer:
         what = f"{preset.title}, " if preset else ""
         return f"{what}{layers} of {count(about['num_attention_heads'], 'head')}"
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """Name -> title of each measure that there is now."""
+        return {name: each.title for name, each in sorted(known(self.measures).items())}
+
     def page(self, together: Mapping[str, Explorer] | None = None) -> str:
         """The HTML of the page, before anything is measured.
 
         together: name -> what a reader may choose, this one first; None: this one alone
         """
-        measures = {name: each.title for name, each in sorted(known(self.measures).items())}
         return self._filled(
             "explore.html.j2",
             policy=policy(),
             sheets=SHEETS,
             models={name: each.shape for name, each in (together or {self.name: self}).items()},
-            measures=measures,
+            measures=self.titles,
             text=SENTENCE,
         )
 
@@ -220,7 +226,7 @@ class Explorer:
         for each in views:
             files |= each.makers(f"datasets/{name}")
         now = {each: files[each]() for each in _at_once(article)} if question.first else {}
-        return Answer(question.number, html, files, now, views)
+        return Answer(question.number, html, files, now, views, partial(self.looking, data))
 
     def _passage(self, place, text, wanted, announce, progress):
         """A text that is measured, now or for an answer that is still there."""
@@ -289,6 +295,25 @@ class Explorer:
         except ReportError as error:
             progress()  # so an end that it asked for is none of these texts
             return Patching(cost, chosen, str(error))
+
+    def looking(self, data: LivePassage, token: int, target: int | None) -> str:
+        """The heads that give most from a token of a text that is measured, as HTML.
+
+        target: place of the token that it is given to; None: whichever but the first gets most
+        raises: ReportError if the text has no such tokens
+        """
+        if not all(0 <= place < data.length for place in (token, target or 0)):
+            raise ReportError(f"the text has the tokens 0 to {data.length - 1}.")
+        heads = data.looking(token, target)[:MOST]
+        return self._filled(
+            "looking.html.j2",
+            token=token,
+            target=target,
+            tokens=data.tokens,
+            last=max(int(data.visible(layer, 0).last[token]) for layer in range(data.layers)),
+            heads=[each for each in heads if each[0].value > 0],
+            model=self.name,
+        )
 
     def require_short(self, text: str) -> None:
         """raises: ReportError if a text is too long to be shown"""

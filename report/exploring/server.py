@@ -114,7 +114,26 @@ class Desk:
             return {"error": "there is not enough memory for this text; shorten it."}
         self._add(answer)
         parts = {"html": answer.html, "files": answer.at_once, "warnings": warnings}
+        parts["measures"] = explorer.titles
         return {"number": answer.number, **parts}
+
+    def looking(self, request: dict) -> dict:
+        """The heads that look from a token of an answer, as HTML; what is wrong is a sentence.
+
+        request: of a page: `number` of an answer, `token`, and `target` or None
+        """
+        number, token, target = (request.get(name) for name in ("number", "token", "target"))
+        places = [token, 0 if target is None else target]
+        if not all(type(place) is int for place in [number, *places]):
+            return {"error": "a token and its target are whole numbers from 0."}
+        answer = self.answers.get(number)
+        if answer is None:  # others have taken its place
+            return {"dropped": True}
+        try:
+            with self._bounded():
+                return {"html": answer.looking(token, target)}
+        except (ReportError, OSError, TooLongError) as error:
+            return {"error": str(error)}
 
     def keep(self, request: dict) -> dict:
         """Make an article of what a page shows; a sentence. request: as of `keep.keep`"""
@@ -238,7 +257,9 @@ class Handler(serve.Handler):
 
     def do_POST(self):  # noqa: N802
         length = self.headers.get("Content-Length", "")
-        answers = {"ask": self.desk.answer, "keep": self.desk.keep}.get(self.below())
+        desk = self.desk
+        answers = {"ask": desk.answer, "looking": desk.looking, "keep": desk.keep}
+        answers = answers.get(self.below())
         if answers is None or not NUMBER.fullmatch(length):
             self.close_connection = True
             return self.send_error(HTTPStatus.BAD_REQUEST)

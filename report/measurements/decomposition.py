@@ -28,7 +28,7 @@ Heads are written as queries and keys, not as terms; the same split is then made
 `report/datasets/formats/attention.py`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -84,13 +84,30 @@ def probability(factors: Factors | Scores) -> torch.Tensor:
 
     Each row sums to 1; with a sink, to what the sink leaves.
     """
-    scores = score(factors)
+    return _softmax(factors, score(factors), factors.range().mask())
+
+
+def row(factors: Factors | Scores, token: int) -> torch.Tensor:
+    """What one current token gives to all targets, float64 [heads, T]: a row of `probability`, in
+    the time of a row."""
+    seen, only = factors.range(), slice(token, token + 1)
+    if isinstance(factors, Scores):
+        scores = factors.score[:, only].double()
+    else:
+        query, key = factors.query[:, only].double(), factors.key.double()
+        scores = score(replace(factors, query=query, key=key))
+    targets = torch.arange(factors.length, device=scores.device)
+    mask = (targets >= seen.first[token]) & (targets <= seen.last[token])
+    return _softmax(factors, scores, mask)[:, 0]
+
+
+def _softmax(factors, scores, seen):
     if factors.softcap is not None:
         scores = factors.softcap * torch.tanh(scores / factors.softcap)
-    scores = scores.masked_fill(~factors.range().mask(), -torch.inf)
+    scores = scores.masked_fill(~seen, -torch.inf)
     if factors.sink is None:
         return scores.softmax(-1)
-    sink = factors.sink[:, None, None].expand(-1, factors.length, 1)
+    sink = factors.sink[:, None, None].expand(-1, scores.shape[1], 1)
     return torch.cat([scores, sink], -1).softmax(-1)[..., :-1]
 
 

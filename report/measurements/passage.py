@@ -66,6 +66,12 @@ class PassageMeasurement:
         """
         return _array(decomposition.probability(self.factors[layer].head(head)))
 
+    def row(self, layer: int, token: int) -> np.ndarray:
+        """What one current token gives to all targets, float64 [head, T]: of all heads of a layer a
+        row of `probability`."""
+        heads = self.largest_targets.shape[1]
+        return decomposition.row(self.factors[layer], token)[:heads].numpy()
+
     def score(self, layer: int, head: int) -> np.ndarray:
         """What enters one head's softmax before a cap, float64 [T, T]; 0 where a target is not
         visible."""

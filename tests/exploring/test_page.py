@@ -8,6 +8,7 @@ import sys
 import threading
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import numpy as np
 import pytest
 
 from report.exploring.page import Explorer
@@ -91,6 +92,50 @@ def test_the_map_is_painted_before_the_other_figures_are_drawn(visit):
     assert "pinned_token=2" in page.evaluate("location.hash")
     go_live(page, 2)
     reads(page, OTHER)
+
+
+def test_heads_that_look_from_the_pinned_token_are_listed_and_lead_to_their_map(visit, model):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    go_live(page, 1)
+    place = page.locator(".explore__looking")
+    assert "Click a token" in place.text_content()
+    token, target = 7, 3
+    page.locator(f".passage .token[data-token='{token}']").click()
+    place.locator("table").wait_for()
+    place.locator("select").focus()
+    place.locator("select").select_option(str(target))
+    until(page, "document.querySelector('.explore__looking option:checked').value === '3'")
+    until(page, "document.activeElement.name === 'target'")
+    data = model.measure(FIRST).data
+    best = max(
+        np.ndindex(data.layers, data.heads),
+        key=lambda at: data.attention(*at).probability[token, target],
+    )
+    place.locator("button").first.click()
+    until(page, f"document.querySelector('#fig-1 input[name=layer]').value === '{best[0]}'")
+    assert page.input_value("#fig-1 input[name=head]") == str(best[1])
+    page.keyboard.press("Escape")
+    page.locator("[name=text]").fill(OTHER)
+    reads(page, OTHER)
+    assert "Click a token" in place.text_content()
+
+
+def test_all_figures_of_one_head_follow_the_map_until_a_reader_sets_them(visit):
+    page = visit({"text": FIRST, "other": OTHER})
+    page.locator("h2", has_text="The other text").wait_for()
+    go_live(page, 1)
+    page.locator("#fig-1 input[name=layer]").press("ArrowRight")
+    stands = "document.querySelector('#fig-{} input[name=layer]').value === '{}'"
+    for number in (3, 4, 6):
+        until(page, stands.format(number, 1))
+    assert page.evaluate("location.hash").startswith("#fig-1:")
+    go_live(page, 3)
+    page.locator("#fig-3 input[name=layer]").press("ArrowRight")
+    until(page, stands.format(3, 2))
+    page.locator("#fig-1 .live-figure__chart").hover()
+    assert page.input_value("#fig-1 input[name=layer]") == "1"
+    assert page.input_value("#fig-3 input[name=layer]") == "2"
 
 
 def later(route):
@@ -292,6 +337,14 @@ def test_a_measure_of_the_project_is_among_them(browser, model, tmp_path):
         page.goto(f"{address}?{urlencode({'text': FIRST, 'measure': 'two_back'})}")
         page.locator("figcaption", has_text="Two tokens back").wait_for()
         assert page.input_value("[name=measure]") == "two_back"
+        (tmp_path / "measures" / "later.py").write_text(
+            own.replace("Two tokens", "Again two tokens")
+        )
+        page.locator("[name=text]").fill(OTHER)
+        page.locator("[name=measure] option[value=later]").wait_for(state="attached")
+        assert page.input_value("[name=measure]") == "two_back"
+        page.select_option("[name=measure]", "later")
+        page.locator("figcaption", has_text="Again two tokens back").wait_for()
         page.context.close()
 
 
@@ -308,7 +361,7 @@ def test_of_several_models_one_is_chosen_and_the_address_has_it(browser, explore
         page.locator(TEXT).nth(8).click()
         page.locator("[name=model]").select_option(other.name)
         until(page, f"document.querySelectorAll({TEXT!r}).length === {number}")
-        of_other = [post for post in posts if post["model"] == other.name]
+        of_other = [post for post in posts if post.get("model") == other.name]
         assert of_other and not any("token" in post for post in of_other)
         assert parse_qs(urlsplit(page.url).query)["model"] == [other.name]
         go_live(page, 1)

@@ -24,6 +24,7 @@ from report.exploring.prepared import prepared
 from report.exploring.server import BODY, KEPT, OPENING, Desk
 from report.notebook import load
 from report.project import Project
+from report.text import percent
 from tests.commands import ROOT
 from tests.documents import blocks
 from tests.exploring.conftest import FIRST, opened
@@ -93,6 +94,43 @@ def test_the_first_part_of_an_answer_is_how_all_of_it_begins(address):
     newer = answer(address, **question | {"text": OTHER}, tab="parts", first=True)
     assert newer["number"] > first["number"]
     assert answer(address, **question, tab="parts", number=first["number"]) == {"dropped": True}
+
+
+def looking(address, **request):
+    return json.loads(sent(address, "POST", "looking", json.dumps(request))[1])
+
+
+def test_heads_that_look_from_a_token_are_those_of_its_datasets(address, model):
+    """All of them, the most first: with a target, and with whichever a head gives most."""
+    data, number = model.measure(FIRST).data, answer(address, text=FIRST)["number"]
+    token, places = 7, [*np.ndindex(data.layers, data.heads)]
+    rows = {at: data.attention(*at).probability[token] for at in places}
+    for target in (None, 3):
+        html = looking(address, number=number, token=token, target=target)["html"]
+        shown = re.findall(
+            r">L(\d+)H(\d+)</button></td><td>“.*?” \((\d+)\)</td><td>(.*?)</td>", html
+        )
+        to = {at: target or 1 + int(row[1:].argmax()) for at, row in rows.items()}
+        shares = {at: rows[at][to[at]] for at in places}
+        there = [shares[int(layer), int(head)] for layer, head, _, _ in shown]
+        assert there == pytest.approx(sorted(shares.values(), reverse=True)[: page.MOST], abs=1e-3)
+        for layer, head, place, share in shown:
+            at = int(layer), int(head)
+            assert int(place) == to[at]
+            assert share in {percent(shares[at] + by) for by in (-1e-4, 0, 1e-4)}
+        chosen = re.findall(r'<option value="(\d*)" selected', html)
+        assert chosen == ([] if target is None else [str(target)])
+        assert f'value="{token}"' in html and f'value="{token + 1}"' not in html
+    assert "Nothing" in looking(address, number=number, token=0)["html"]
+
+
+@pytest.mark.parametrize(
+    "request_of", [{"token": 99}, {"token": -1}, {"token": 1, "target": 99}, {"token": "1"}, {}]
+)
+def test_heads_that_look_from_no_token_are_a_sentence(address, request_of):
+    number = answer(address, text=FIRST)["number"]
+    assert looking(address, number=number, **request_of)["error"].endswith(".")
+    assert looking(address, number=10**9, token=1) == {"dropped": True}
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,15 @@ from dataclasses import dataclass, is_dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from report.datasets import store
 from report.datasets.formats import head_statistics
 from report.datasets.formats.visible import Visible
 from report.datasets.read.model import with_memory
 from report.datasets.write.attention import attention_makers
 from report.errors import ReportError
+from report.figures.parts.heads import Head
 from report.kinds.passage import measure
 from report.kinds.passage.data import PassageData
 from report.measures import known
@@ -190,6 +193,23 @@ class LivePassage(InMemory, PassageData):
         self._makers |= makers
         self.manifest["files"] |= dict.fromkeys(self._makers)
         vars(self).pop("measures", None)
+
+    def looking(self, token: int, target: int | None = None) -> list[tuple[Head, int]]:
+        """All heads by what they give from a token to a target, the most first.
+
+        token, target: their places; target None: that which a head gives most, but the first token
+        returns: heads, each with its share in [0, 1] as value, and the place of its target
+        """
+        found = []
+        for layer in range(self.layers):
+            shares = self._measurement.row(layer, token)
+            if target is None:
+                targets = shares[:, 1:].argmax(1) + 1
+            else:
+                targets = np.full(len(shares), target)
+            for head, place in enumerate(targets.tolist()):
+                found.append((Head(layer, head, float(shares[head, place])), place))
+        return sorted(found, key=lambda each: -each[0].value)
 
     @property
     def size(self) -> int:

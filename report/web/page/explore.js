@@ -1,8 +1,8 @@
 // The page of `explore`: what is typed is sent to the program on this machine, and its answer, a
 // passage and figures as in an article, takes the place of the last one.
 
-import { hold } from "../data/loading.js";
-import { inText, onPin, pins } from "../reader/marks.js";
+import { hold, latest } from "../data/loading.js";
+import { aim, inText, onMark, onPin, pins } from "../reader/marks.js";
 import "./palette.js";
 
 const MODULES = []; // figures.js and all that it imports, listed by the build
@@ -32,6 +32,7 @@ for (const field of fields) {
 const tab = crypto.randomUUID(); // of several, each has its own newest question
 let waiting;
 let newest = 0; // number of the question that was sent last
+let number; // of the answer that stands there
 let shown; // the texts of the answer that stands there
 let patch = null; // ids of two tokens, of which it is shown what heads carry between the texts
 let sending; // what ends the question that was sent last
@@ -52,16 +53,34 @@ function state() {
 // The place of the token that is pinned in the text that stands there; -1 if none is.
 const pinned = () => inText(pins(), answer.querySelector("#passage")?.dataset.text).token ?? -1;
 
+// All figures of one head follow the first one when that goes to another, also those that are not
+// alive yet: what is kept of them is what they show. A reader may set them apart after that.
+let followed;
+async function follow({ target }) {
+  if (target.id !== "fig-1" || !answer.contains(target)) return;
+  const { figures } = await import("../figure/figure.js"); // it is there: a figure has been drawn
+  const { layer, head } = state();
+  const before = followed;
+  followed = [number, layer, head].join();
+  if (before === followed || !before?.startsWith(`${number},`)) return; // they open where it does
+  for (const figure of figures.values()) {
+    if (figure.element === target) continue;
+    const next = figure.stateOf({ layer, head, model: figure.model });
+    if (next) figure.set(next, false);
+  }
+}
+addEventListener("figureshown", follow, true);
+
 // Patching takes long; what was patched stays while the texts and the model do.
 async function ask(all = false) {
   clearTimeout(waiting);
   sending?.abort(); // a browser has few connections
   sending = new AbortController();
-  const number = ++newest;
+  const mine = ++newest;
   const texts = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
   if (["text", "other", "model"].some((name) => shown?.[name] !== texts[name])) patch = null;
   const question = { ...texts, ...state(), tab, patch };
-  const isNewest = () => number === newest;
+  const isNewest = () => mine === newest;
   form.classList.add("explore__form--busy");
   try {
     // where the address names one of the figures below, a reader waits for that
@@ -73,19 +92,21 @@ async function ask(all = false) {
     for (const [path, file] of Object.entries(found.files ?? {})) {
       hold(new URL(`../../${path}`, location).href, file);
     }
+    ({ number } = found);
+    offer(found.measures);
     show(found.html);
     keeping.inert = first; // an article has all figures
     if (first) {
       await painted();
       if (!isNewest()) return;
-      const rest = await send({ ...question, number: found.number });
+      const rest = await send({ ...question, number });
       if (!isNewest() || !say(rest)) return;
       show(rest.html, answer.querySelector("figure") && ".explore__rest");
     }
     propose();
   } catch (error) {
     if (!isNewest()) return;
-    says.textContent = `No answer came from the program (${error.message}). Is it still running?`;
+    says.textContent = noAnswer(error);
   } finally {
     if (isNewest()) {
       form.classList.remove("explore__form--busy");
@@ -94,12 +115,15 @@ async function ask(all = false) {
   }
 }
 
-async function send(question) {
-  const body = JSON.stringify(question);
-  const response = await fetch("../../ask", { method: "POST", body, signal: sending.signal });
+const send = (question) => post("ask", question, sending.signal);
+
+async function post(what, question, signal) {
+  const response = await fetch(`../../${what}`, { method: "POST", body: JSON.stringify(question), signal });
   if (!response.ok) throw new Error(`it answered ${response.status}`);
   return response.json();
 }
+
+const noAnswer = ({ message }) => `No answer came from the program (${message}). Is it still running?`;
 
 // Tells what the program says; whether there is something to show.
 function say({ dropped, error, warnings }) {
@@ -115,6 +139,16 @@ function show(html, place) {
   else answer.replaceChildren(content);
   subscribers.forEach((call) => call());
   document.body.dataset.stays = "";
+  look();
+}
+
+// Measures of the project may have come, gone or been named anew since the page was opened.
+function offer(measures) {
+  const { measure } = form.elements;
+  const there = [...measure.options].map(({ value, text }) => [value, text]);
+  if (JSON.stringify(there) === JSON.stringify(Object.entries(measures))) return;
+  const options = Object.entries(measures).map(([name, title]) => new Option(title, name, false, name === measure.value));
+  measure.replaceChildren(...options);
 }
 
 // The first figure has been painted, or it will not be soon: it may be out of sight.
@@ -164,6 +198,32 @@ onPin(() => {
     slider.value = slider.max - token;
     slider.dispatchEvent(new Event("input"));
   }
+});
+
+// The heads that look from the pinned token, to the target that is pinned with it, or chosen here.
+const HINT = "Click a token of the text to see here which heads look from it most, and where to.";
+
+const look = latest(async () => {
+  const place = answer.querySelector(".explore__looking");
+  const { token, target } = inText(pins(), answer.querySelector("#passage")?.dataset.text);
+  const of = [number, token, target].join();
+  if (!place || place.dataset.of === of) return;
+  place.dataset.of = of;
+  if (!(token >= 0)) return place.replaceChildren(HINT);
+  try {
+    const { html, error, dropped } = await post("looking", { number, token, target: target < 0 ? null : target });
+    if (dropped) return later();
+    const focused = place.contains(document.activeElement);
+    if (error) place.replaceChildren(error);
+    else place.innerHTML = html;
+    if (focused) place.querySelector("select")?.focus({ preventScroll: true });
+  } catch (error) {
+    place.replaceChildren(noAnswer(error));
+  }
+});
+onMark(look);
+answer.addEventListener("change", ({ target }) => {
+  if (target.matches("[name=target]")) aim(target.value ? Number(target.value) : -1);
 });
 
 function later() {
@@ -230,13 +290,10 @@ async function keep(event) {
   buttons.forEach((each) => (each.disabled = true));
   try {
     const add = event.submitter?.name === "add";
-    const body = JSON.stringify({ ...(await standing()), add });
-    const response = await fetch("../../keep", { method: "POST", body });
-    if (!response.ok) throw new Error(`it answered ${response.status}`);
-    const { done, error } = await response.json();
+    const { done, error } = await post("keep", { ...(await standing()), add });
     kept.textContent = done ?? error;
   } catch (error) {
-    kept.textContent = `No answer came from the program (${error.message}). Is it still running?`;
+    kept.textContent = noAnswer(error);
   } finally {
     buttons.forEach((each) => (each.disabled = false));
   }

@@ -82,6 +82,8 @@ def test_context_and_probabilities_equal_attention_written_out(name, rows):
         assert not torch.is_tensor(tensor) or torch.equal(tensor, getattr(before, field))
     probability = decomposition.probability(factors)  # itself compared with plain loops
     torch.testing.assert_close(seen.probability, probability)
+    for token in (0, 1, factors.length - 1):
+        torch.testing.assert_close(decomposition.row(factors, token), probability[:, token])
     shared = factors.heads // len(value)
     torch.testing.assert_close(context, probability @ value.repeat_interleave(shared, 0))
     score = decomposition.score(factors)
