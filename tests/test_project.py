@@ -180,8 +180,8 @@ def test_nothing_of_an_author_is_replaced_or_removed(run_children, falcon_folder
         assert not [each for each in path.parent.glob(".*") if each.name.endswith(".tmp")]
 
 
-@pytest.mark.parametrize("policy", ["passive", "active"])
-def test_threads_wait_asleep_unless_the_environment_says_otherwise(policy, monkeypatch):
-    monkeypatch.setattr(os, "environ", {"OMP_WAIT_POLICY": policy} if policy == "active" else {})
+@pytest.mark.parametrize("environment", [{}, {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "9"}])
+def test_threads_wait_asleep_whatever_the_environment_says(environment, monkeypatch):
+    monkeypatch.setattr(os, "environ", environment)
     runpy.run_path(str(ROOT / "report" / "__init__.py"))
-    assert os.environ["OMP_WAIT_POLICY"] == policy
+    assert os.environ["OMP_WAIT_POLICY"] == "passive" and "GOMP_SPINCOUNT" not in os.environ
