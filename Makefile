@@ -119,7 +119,8 @@ MINUTES ?= 10
 
 # Tests start Python a hundred times: bytecode is kept, also where the environment says not to.
 test: $(READY) $(MODELS_READY) browser lint ## Run all tests, in a real browser too
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder \
+	  --max-worker-restart 0
 
 test-fast: $(READY) ## Run what needs no browser, process of its own, model or picture, in three minutes
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --fast -q -rfE \

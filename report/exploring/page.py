@@ -311,7 +311,7 @@ class Explorer:
             target=target,
             tokens=data.tokens,
             last=max(int(data.visible(layer, 0).last[token]) for layer in range(data.layers)),
-            heads=[each for each in heads if each[0].value > 0],
+            heads=[each for each in heads if each[3] > 0],
             model=self.name,
         )
 

@@ -22,7 +22,6 @@ from report.datasets.formats.visible import Visible
 from report.datasets.read.model import with_memory
 from report.datasets.write.attention import attention_makers
 from report.errors import ReportError
-from report.figures.parts.heads import Head
 from report.kinds.passage import measure
 from report.kinds.passage.data import PassageData
 from report.measures import known
@@ -194,11 +193,11 @@ class LivePassage(InMemory, PassageData):
         self.manifest["files"] |= dict.fromkeys(self._makers)
         vars(self).pop("measures", None)
 
-    def looking(self, token: int, target: int | None = None) -> list[tuple[Head, int]]:
+    def looking(self, token: int, target: int | None = None) -> list[tuple[int, int, int, float]]:
         """All heads by what they give from a token to a target, the most first.
 
         token, target: their places; target None: that which a head gives most, but the first token
-        returns: heads, each with its share in [0, 1] as value, and the place of its target
+        returns: layer, head, place of the target, and the share in [0, 1] that this gets
         """
         found = []
         for layer in range(self.layers):
@@ -208,8 +207,8 @@ class LivePassage(InMemory, PassageData):
             else:
                 targets = np.full(len(shares), target)
             for head, place in enumerate(targets.tolist()):
-                found.append((Head(layer, head, float(shares[head, place])), place))
-        return sorted(found, key=lambda each: -each[0].value)
+                found.append((layer, head, place, float(shares[head, place])))
+        return sorted(found, key=lambda each: -each[3])
 
     @property
     def size(self) -> int:

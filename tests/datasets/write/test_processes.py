@@ -176,7 +176,7 @@ def test_the_processes_end_with_the_one_that_started_them(amid):
         "begin = processes._start\n"
         "def start(*how):\n"
         "    process = begin(*how)\n"
-        "    os.write(1, b\"%d\\n\" % process.pid)\n"  # as one: two threads start at once
+        '    os.write(1, b"%d\\n" % process.pid)\n'  # as one: two threads start at once
         "    return process\n"
         "processes._start = start\n"
         "jobs = [lambda: (0,)] * 2 + [lambda: (600,)] * 2\n"  # longer than a test may take
