@@ -136,6 +136,14 @@ def sample_of(
     return lambda: _layer(loaded.model, *some), number / len(heads)
 
 
+def logits_at_once(loaded: "LoadedModel", length: int) -> int:
+    """Of how many tokens logits are computed at once, at most, where each head of a text of so many
+    tokens is ablated, those of a layer together, and all layers are read by the lens."""
+    about = loaded.identity
+    copies = max(about["num_attention_heads"], loaded.measured_layers)
+    return max(length, min(copies * length, NUMBERS // about["vocabulary"]))
+
+
 def by_layer(layers: int) -> list[int]:
     """How much of the work of `ablation` each layer is, in any unit: those after it are run
     again."""

@@ -80,7 +80,7 @@ def needs(loaded: "LoadedModel", together: int = 0, kept: int = 0, logits: int =
     together: tokens of all texts that go through the layers together, if one layer is held at a
         time
     kept: tokens of the text of which every head's queries and keys are kept, 0 for none
-    logits: tokens of the longest text whose next tokens are predicted, 0 for none
+    logits: of how many tokens logits are computed at once, 0 for none
     The interpreter and its libraries, some 0.3 GB, are not counted.
     """
     about, weights = loaded.identity, loaded.weight_bytes

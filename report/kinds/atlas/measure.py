@@ -278,6 +278,7 @@ def _for_effects(loaded, inputs):
 
 def _reads(loaded, inputs, ids, chosen):
     """What will be read, by the texts of the first piece."""
+    from report.effects.ablation import logits_at_once
     from report.models.measure.repetition import SEQUENCES, span
 
     number = len(inputs.corpus)
@@ -290,7 +291,8 @@ def _reads(loaded, inputs, ids, chosen):
     passes = 2 * number + random[0] + (1 + heads) * len(chosen)
     tokens += random[1] + (1 + heads) * sum(map(len, chosen))
     reading = reads(loaded.identity["name"], what, tokens, passes, len(ids) < number)
-    return reading + needs(loaded, tokens, logits=max(map(len, chosen), default=0))
+    logits = logits_at_once(loaded, max(map(len, chosen))) if chosen else 0
+    return reading + needs(loaded, tokens, logits=logits)
 
 
 def _shuffled(loaded, token_ids):

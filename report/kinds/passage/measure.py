@@ -274,9 +274,11 @@ def _prediction(loaded, inputs, tokens, progress, announce):
 
 def _reads(loaded, inputs, piece, passage_ids, ids):
     """What will be read, from the texts of the first piece; `ids`: those that can be measured."""
+    from report.effects.ablation import logits_at_once
+
     texts, counted, tokens = len(inputs.corpus), len(piece.texts), sum(map(len, ids))
     what = f"a passage of {count(len(passage_ids), 'token')}"
-    logits = len(passage_ids) if inputs.means_of else 0
+    logits = logits_at_once(loaded, len(passage_ids)) if inputs.means_of else 0
     memory = needs(loaded, len(passage_ids) + tokens, len(passage_ids), logits)
     if not counted:  # the texts are read elsewhere, or were read before
         return reads(loaded.identity["name"], what, len(passage_ids), 1) + memory

@@ -382,6 +382,8 @@ def words_in(loaded: LoadedModel, sentences: Sequence[Sentence]) -> dict[int, di
 
 def _announce(loaded, texts, announce):
     """Say what is read and written."""
+    from report.effects.ablation import logits_at_once
+
     tokens, shape = (
         [len(text.token_ids) for text in texts],
         (
@@ -393,7 +395,7 @@ def _announce(loaded, texts, announce):
     what = f"{count(len(texts), 'text')}, and each again without each head"
     name = loaded.identity["name"]
     said = reads(name, what, sum(tokens) * (1 + 2 * shape[0] * shape[1]), passes + len(texts))
-    announce(said + needs(loaded, logits=max(tokens)))
+    announce(said + needs(loaded, logits=logits_at_once(loaded, max(tokens))))
     announce(writes(name, sum(map(partial(about_bytes, shape), tokens))))
 
 
