@@ -234,7 +234,7 @@ def _where(data, at):
     """What is shown, in words."""
     if _of_all(data, at):
         return f"as means over {data.generated.number} generated sentences"
-    return f"for {predicted.which(at)}"
+    return f"for {predicted.text_name(at)}"
 
 
 def _named(data, direct, drop):
