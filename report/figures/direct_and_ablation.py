@@ -17,20 +17,20 @@ ASPECT, PHONE_ASPECT = 1.3, 0.95
 ROWS = "rows/{sentence}-{ablation}.json"
 
 KINDS = {"mean": "its mean over many texts", "zero": "zeros", "resample": "that of another text"}
-"""Ablation -> what a head's context is replaced by."""
+"""Kind of ablation -> what a head's context is replaced by."""
 
 SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
 """Expression of a tick's label."""
 
 NAMED = 10
-"""Heads that are named."""
+"""Most heads that are named, unless the text names some."""
 
 NOTHING = 0.01
 """An effect below this part of the largest one is called next to nothing."""
 
 NEAR, AT_ONE = (0.34, 0.06), 0.03
-"""Names closer than these parts of both axes would lie on each other, on a phone; points closer
-than this part share a name."""
+"""Fractions of the axes: labels closer than `NEAR` in both would overlap on a phone, and points
+closer than `AT_ONE` share a label."""
 
 
 def title(data: PredictionData) -> str:
@@ -48,24 +48,24 @@ def caption(data: PredictionData) -> str:
             "right: its direct effect, what it adds to the prediction by itself. Upwards: how far "
             "the prediction at the last token falls when what the head hands on is replaced. Above "
             "the line, a head matters through later layers too; below it, they make up for some of "
-            f"what is gone. {_which(data, 'far from the line, or with the largest effects,')}"
+            f"what is gone. {_named_heads(data, 'far from the line, or with the largest effects,')}"
         )
     return (
         "A point is a head. To the right: its direct effect on the logit of the next token, the "
         "mean over all tokens. Upwards: how far that token's log probability falls, in the mean, "
         "when what the head hands on is replaced. The two have different units, so only their "
-        f"order can be compared. {_which(data, 'with the largest effects')}"
+        f"order can be compared. {_named_heads(data, 'with the largest effects')}"
     )
 
 
-def _which(data, far):
-    """Which heads are named, in words."""
-    return f"Heads {'of the text' if data.in_prose else far} are named."
+def _named_heads(data, rule):
+    """A sentence on which heads are named: those of the text, else those of a rule."""
+    return f"Heads {'of the text' if data.in_prose else rule} are named."
 
 
 def _one_unit(data):
-    """Whether both effects are on one difference of logits; of a passage's next tokens, one is on
-    a logit and the other on a log probability."""
+    """Whether both effects are in logits, as of a prompt; of a passage's next tokens, the drop is
+    in nats of log probability."""
     return any(sentence.asks for sentence in data.sentences)
 
 
@@ -83,9 +83,9 @@ def controls(data: PredictionData) -> list[Switch]:
 
 
 def _kinds(data):
-    """What was put in the place of heads' contexts in all that can be shown: kind -> words."""
-    known = [*data.sentences, *([data.generated] if data.generated else [])]
-    return {kind: KINDS[kind] for kind in KINDS if all(kind in one.ablations for one in known)}
+    """The entries of `KINDS` that were measured for every text and for the mean."""
+    measured = [*data.sentences, *([data.generated] if data.generated else [])]
+    return {kind: KINDS[kind] for kind in KINDS if all(kind in each.ablations for each in measured)}
 
 
 def _at(data, state):
@@ -97,9 +97,9 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
     table = altair.Chart(altair.NamedData("heads"))
     axes = _axes(data)
     lost = "' logits, '" if _one_unit(data) else "' logits; in nats a token, '"
-    told = f"datum.label + ' adds ' + datum.direct_said + {lost} + datum.drop_said + ' is lost"
+    sentence = f"datum.label + ' adds ' + datum.direct_said + {lost} + datum.drop_said + ' is lost"
     points = (
-        table.transform_calculate(told=f"{told} without it'")
+        table.transform_calculate(told=f"{sentence} without it'")
         .mark_circle(
             size=altair.ExprRef("width > 500 ? 52 : 34"),
             opacity=0.75,
@@ -148,7 +148,7 @@ def _zeros():
 
 
 def _diagonal(table):
-    """As far as both effects reach, and its name above the chart."""
+    """The line of equal effects, within the range of both, and its name above the chart."""
     ends = (
         table.transform_aggregate(
             left="min(direct)", bottom="min(drop)", right="max(direct)", top="max(drop)"
@@ -183,8 +183,8 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
     at = _at(data, state)
     direct, drop = _values(data, at)
     errors = _errors(data, at)
-    named = _named(data, direct, drop)
-    late = float(direct.min() + 0.8 * np.ptp(direct))
+    labels = _labels(data, direct, drop)
+    late = float(direct.min() + 0.8 * np.ptp(direct))  # beyond it, labels are left of the points
     return {
         "heads": [
             {
@@ -193,9 +193,9 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
                 "label": head_label(layer, head),
                 "direct": float(value),
                 "drop": float(drop[layer, head]),
-                "direct_said": _said(direct, errors and errors[0], layer, head),
-                "drop_said": _said(drop, errors and errors[1], layer, head),
-                "name": named.get((layer, head), ""),
+                "direct_said": _with_error(direct, errors and errors[0], layer, head),
+                "drop_said": _with_error(drop, errors and errors[1], layer, head),
+                "name": labels.get((layer, head), ""),
                 "late": int(value > late),
             }
             for (layer, head), value in np.ndenumerate(direct)
@@ -205,61 +205,60 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
 
 def _values(data, at):
     """Direct effect and drop of each head, both float [layers, heads]."""
-    if _of_all(data, at):
+    if _is_mean(data, at):
         return data.generated.mean("direct"), data.generated.mean(at["ablation"])
     sentence = predicted.text_of(data, at)
     direct = sentence.heads[-1] if sentence.asks else sentence.heads.mean(0)
     return direct, sentence.drop(at["ablation"])
 
 
-def _said(values, errors, layer, head):
+def _with_error(values, errors, layer, head):
     """A value with two decimals, and its standard error where there is one."""
-    said = f"{values[layer, head]:+.2f}".replace("-", "\u2212")
-    return said if errors is None else f"{said} ± {errors[layer, head]:.2f}"
+    text = f"{values[layer, head]:+.2f}".replace("-", "\u2212")
+    return text if errors is None else f"{text} ± {errors[layer, head]:.2f}"
 
 
-def _of_all(data, at):
+def _is_mean(data, at):
     """Whether the means over generated sentences are shown."""
     return at.get("sentence") == "mean"
 
 
 def _errors(data, at):
-    """The standard errors of both, or None for a single text."""
-    if not _of_all(data, at):
+    """Standard errors of `_values`, or None for a single text."""
+    if not _is_mean(data, at):
         return None
     return data.generated.error("direct"), data.generated.error(at["ablation"])
 
 
 def _where(data, at):
-    """What is shown, in words."""
-    if _of_all(data, at):
+    """The text or the mean that the values are of, in words."""
+    if _is_mean(data, at):
         return f"as means over {data.generated.number} generated sentences"
-    return f"for {predicted.which(at)}"
+    return f"for {predicted.text_name(at)}"
 
 
-def _named(data, direct, drop):
-    """Names that fit: {(layer, head): "L5H1"}, those of the text, else those that stand out most.
-
-    Heads of the text at one place share a name, "L5H1, L5H2".
+def _labels(data, direct, drop):
+    """Labels without overlap, of heads of the text, else of those that stand out most:
+    {(layer, head): "L5H1"}. Heads of the text at one point share a label, "L5H1, L5H2".
     """
     spread = [max(float(np.ptp(values)), 1e-9) for values in (direct, drop)]
-    found, at_most = {}, len(data.in_prose) or NAMED
+    labels, most = {}, len(data.in_prose) or NAMED
     for at in data.in_prose or _standing_out(direct, drop, spread, _one_unit(data)):
-        away = {
+        distances = {
             head: (
                 abs(direct[at] - direct[head]) / spread[0],
                 abs(drop[at] - drop[head]) / spread[1],
             )
-            for head in found
+            for head in labels
         }
-        same = [head for head, far in away.items() if data.in_prose and max(far) < AT_ONE]
+        same = [head for head, far in distances.items() if data.in_prose and max(far) < AT_ONE]
         if same:
-            found[same[0]] += f", {head_label(*at)}"
-        elif all(far[0] > NEAR[0] or far[1] > NEAR[1] for far in away.values()):
-            found[at] = head_label(*at)
-        if len(found) == at_most:
+            labels[same[0]] += f", {head_label(*at)}"
+        elif all(far[0] > NEAR[0] or far[1] > NEAR[1] for far in distances.values()):
+            labels[at] = head_label(*at)
+        if len(labels) == most:
             break
-    return found
+    return labels
 
 
 def _standing_out(direct, drop, spread, one_unit):
@@ -273,19 +272,19 @@ def _standing_out(direct, drop, spread, one_unit):
 
 
 def seen(data: PredictionData, **state: int | str) -> str:
-    """Who matters most either way, who is farthest from the line, and how far both go together."""
+    """The heads with the largest effects, those farthest from the line, and the correlation."""
     at = _at(data, state)
     direct, drop = _values(data, at)
-    said = [
+    sentences = [
         _largest(direct, drop, _one_unit(data)),
         _off_the_line(direct, drop) if _one_unit(data) else "",
         f"Over all heads the two correlate by {number(_correlation(direct, drop))}.",
     ]
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, sentences))
 
 
 def _largest(direct: np.ndarray, drop: np.ndarray, one_unit: bool) -> str:
-    """Which head adds most, and without which most is lost; "" if nothing is.
+    """The heads with the largest direct effect and the largest drop; "" if none is above 0.
 
     direct, drop: float [layers, heads]; one_unit: whether both are in logits, else the second is in
     nats
@@ -294,7 +293,7 @@ def _largest(direct: np.ndarray, drop: np.ndarray, one_unit: bool) -> str:
     if not adds or not lost:
         return ""
     units = ("", "") if one_unit else (" logits", " nats a token")
-    effect, loss = (predicted.signed(one[0].value) for one in (adds, lost))
+    effect, loss = (predicted.signed(heads[0].value) for heads in (adds, lost))
     effect, loss = effect + units[0], loss + units[1]
     first = f"{adds[0].label} has the largest direct effect ({effect})"
     if adds[0].label == lost[0].label:
@@ -307,18 +306,17 @@ def _largest(direct: np.ndarray, drop: np.ndarray, one_unit: bool) -> str:
 
 
 def _off_the_line(direct: np.ndarray, drop: np.ndarray) -> str:
-    """The heads of which most more is lost than they add, and most less."""
-    said = []
+    """The head whose drop is most above its direct effect, and the one most below; "" for none."""
+    sentences = []
     for sign, what in ((1, "matters most through others"), (-1, "is missed least for its effect")):
-        found = predicted.strongest(sign * (drop - direct), 1)
-        if found:
-            (head,) = found
+        for head in predicted.strongest(sign * (drop - direct), 1):
             adds, lost = (values[head.layer, head.head] for values in (direct, drop))
             little = abs(adds) < NOTHING * np.abs(direct).max()
             adds = "adds next to nothing" if little else _verb("adds", "takes away", adds)
-            lost = "is lost" if lost >= 0 else "is gained", number(abs(lost))
-            said.append(f"{head.label} {what}: it {adds}, and {lost[1]} {lost[0]} without it.")
-    return " ".join(said)
+            verb = "is lost" if lost >= 0 else "is gained"
+            amount = number(abs(lost))
+            sentences.append(f"{head.label} {what}: it {adds}, and {amount} {verb} without it.")
+    return " ".join(sentences)
 
 
 def _verb(more, less, value):
@@ -326,7 +324,7 @@ def _verb(more, less, value):
 
 
 def _correlation(direct: np.ndarray, drop: np.ndarray) -> float:
-    """Of both over all heads, from -1 to 1; 0 where one is the same everywhere."""
+    """Correlation over heads, from -1 to 1; 0 where one is the same everywhere."""
     if min(np.ptp(direct), np.ptp(drop)) == 0:
         return 0.0
     return float(np.corrcoef(direct.ravel(), drop.ravel())[0, 1])
@@ -335,7 +333,7 @@ def _correlation(direct: np.ndarray, drop: np.ndarray) -> float:
 def alt(data: PredictionData, **state: int | str) -> str:
     at = _at(data, state)
     direct, drop = _values(data, at)
-    named = sorted(_named(data, direct, drop), key=lambda head: -abs(drop[head]))
+    named = sorted(_labels(data, direct, drop), key=lambda head: -abs(drop[head]))
     listed = "; ".join(
         f"{head_label(*head)} {predicted.signed(direct[head])} and {predicted.signed(drop[head])}"
         for head in named

@@ -54,7 +54,7 @@ def caption(data: PredictionData) -> str:
         "fewest that together hold half of the probability. The second is what of the head's "
         "direct effect comes from each token; marks that point up or down are on the tokens with "
         "the most, the fewest that together make up half of all that speaks for and against. "
-        f"{predicted.explained(data)} A token that is looked at much may matter little."
+        f"{predicted.explanation(data)} A token that is looked at much may matter little."
     )
 
 
@@ -307,5 +307,5 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     what = "direct effect by target token" if panel else "attention"
     return (
         f"Map of the {what} of layer {head.layer}, head {head.head}, over {sentence.rows} tokens "
-        f"of {predicted.which(state)}. In its last row most is at: {listed}."
+        f"of {predicted.text_name(state)}. In its last row most is at: {listed}."
     )

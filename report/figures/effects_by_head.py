@@ -46,7 +46,7 @@ def caption(data: PredictionData) -> str:
         "A cell is a head; its mark is what it adds to the prediction. Heads are named by their "
         "place: L3H5 is head 5 of layer 3, both counted from 0. What a head adds by itself is its "
         "direct effect. "
-        f"{predicted.explained(data)} A triangle that points up speaks for the answer, one that "
+        f"{predicted.explanation(data)} A triangle that points up speaks for the answer, one that "
         "points down against it; the larger its area, the more; less than a twentieth of the "
         "largest has none. Below are the feed-forward layers"
         f"{' and the biases of the attention' if BIASES in _below(data) else ''}. The bars add all "
@@ -271,7 +271,7 @@ def _added(shown):
 def seen(data: PredictionData, **state: int) -> str:
     """What is asked, which heads speak for it and against it, and what else does."""
     shown = predicted.shown(data, state)
-    first = f"At {shown.place}, {shown.said}."
+    first = f"At {shown.place}, {shown.statement}."
     for_, against = (predicted.strongest(sign * shown.heads, 2) for sign in (1, -1))
     said = []
     if for_:
@@ -293,7 +293,7 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
         return (
             f"Bars that begin at 0 with the embedding ({embedding}), go on with the heads and the "
             f"feed-forward layer of {len(shown.heads)} layers, and end at {number(end)}: at "
-            f"{shown.place}, {shown.said}."
+            f"{shown.place}, {shown.statement}."
         )
     layers, heads = shown.heads.shape
     most = [*predicted.strongest(shown.heads, NAMED)]
@@ -302,5 +302,5 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     against = predicted.listed(least, -1) if least else "none"
     return (
         f"Map of {layers} layers of {heads} heads and of their feed-forward layers. At "
-        f"{shown.place}, {shown.said}. For it: {said}. Against it: {against}."
+        f"{shown.place}, {shown.statement}. For it: {said}. Against it: {against}."
     )

@@ -21,7 +21,7 @@ COLOUR = theme.TERMS["position"]
 
 
 def measures(data: ConditionsData) -> dict[str, str]:
-    """Measure -> what the switch calls it."""
+    """Measure -> its label on the switch."""
     return {
         "taken": f"attention on the {data.noun}",
         "total_variation": "attention on the other tokens that moves",
@@ -85,12 +85,13 @@ def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.La
         altair.Tooltip("condition:N", title="condition"),
         altair.Tooltip("said:N", title="share"),
     ]
-    reach = table.mark_point(opacity=0, aria=False).encode(x=altair.X("ceiling:Q").scale(zero=True))
+    # invisible: all panels have its scale
+    limit = table.mark_point(opacity=0, aria=False).encode(x=altair.X("ceiling:Q").scale(zero=True))
     bar = table.mark_rule(strokeWidth=2.4, aria=False, **colour)
     point = table.mark_circle(size=90, opacity=1, aria=False, **colour)
     return theme.frame(
         layered(
-            reach,
+            limit,
             bar.encode(x=altair.X("low:Q"), x2="high:Q", y=y),
             point.encode(x=x, y=y, tooltip=tooltip),
         ),
@@ -129,32 +130,32 @@ def rows(data: ConditionsData, panel: int = 0, **state: int | str) -> Rows:
 
 
 def _labels(model: ModelConditions) -> list[str]:
-    """Labels of the conditions that add something between the parts of the first one."""
+    """Labels of the conditions in the figure."""
     return [each.label for each in _added(model)]
 
 
 def _added(model):
+    """The conditions that add a segment to the first one."""
     return [each for each in model.conditions if each.added]
 
 
 def _values(model, measure, layer):
-    """(label, value, standard error) of each condition where the value is known; 0 for no error."""
+    """(label, value, standard error) of each condition whose value is not NaN; error 0 for NaN."""
     effects = model.layer_effects
     name = "lambda" if measure == "taken" else measure
-    found = []
+    values = []
     for condition in _added(model):
         here = (effects["condition"] == condition.name) & (effects["rows"] == "mean")
         here &= effects["layer"] == layer
         value, error = float(effects[name][here][0]), float(effects[f"{name}_error"][here][0])
         if value == value:  # NaN is not
             value = 1 - value if measure == "taken" else value
-            found.append((condition.label, value, error if error == error else 0.0))
-    return found
+            values.append((condition.label, value, error if error == error else 0.0))
+    return values
 
 
 def _highest(data, measure):
-    """The end of the axis: the largest value and its error, of any model in any layer; 0 if none is
-    known."""
+    """The end of the axis: the highest end of a bar, over models and layers; 0 without bars."""
     ends = (
         value + error
         for model in data.models
@@ -165,19 +166,19 @@ def _highest(data, measure):
 
 
 def seen(data: ConditionsData, **state: int | str) -> str:
-    said, extremes = [], []
+    clauses, extremes = [], []
     for model in data.models:
         values = sorted(_values(model, state["measure"], state["layer"]), key=lambda each: each[1])
         if not values:
-            said.append(f"of {model.name} that is not known")
+            clauses.append(f"of {model.name} that is not known")
             continue
         (low, least, _), (high, most, _) = values[0], values[-1]
         extremes += [(least, low, model.name), (most, high, model.name)]
         if percent(least) == percent(most):
-            said.append(f"{percent(most)} under every condition in {model.name}")
+            clauses.append(f"{percent(most)} under every condition in {model.name}")
         else:
             ends = f"{percent(least)} (“{low}”) to {percent(most)} (“{high}”)"
-            said.append(f"{ends} in {model.name}")
+            clauses.append(f"{ends} in {model.name}")
     what = {
         "taken": f"Share of the {data.noun}",
         "total_variation": "Share of the other attention that moves",
@@ -190,7 +191,7 @@ def seen(data: ConditionsData, **state: int | str) -> str:
     low, high = (
         f"{percent(v)} (“{name}”, {model})" for v, name, model in (min(extremes), max(extremes))
     )
-    return f"{what}: from {low} to {high}. By model: {'; '.join(said)}.{over}"
+    return f"{what}: from {low} to {high}. By model: {'; '.join(clauses)}.{over}"
 
 
 def alt(data: ConditionsData, panel: int = 0, **state: int | str) -> str:

@@ -76,7 +76,8 @@ def legends(data: Panels) -> list[list[dict[str, str]]]:
 
 
 def _lines(data, cut):
-    """The lines of a row: both conditions on top, below the last one."""
+    """The lines of a row: on top (cut), both conditions at positions of the first prompt; below,
+    the last condition."""
     both = received.styled(data, received.BLUE, received.RED)
     return both if cut else both[1:]
 
@@ -109,20 +110,20 @@ def alt(data: Panels, panel: int = 0, **state: str) -> str:
 
 
 def seen(data: Panels, **state: str) -> str:
-    """What the other tokens keep, and whether the highest point lies in what is added."""
-    over = state["reduction"]
-    kept, edges = received_numbers.seen_kept(data, over), received.straddling(data)
+    """How much attention the other tokens keep, and how often the added part has the peak."""
+    reduction = state["reduction"]
+    ratios, edges = received_numbers.seen_kept(data, reduction), received.straddling(data)
     if not data.adds:
-        return kept + edges
-    total, within = len(data.places), 0
+        return ratios + edges
+    total, within = len(data.places), 0  # panels below, and those whose peak is in the added part
     for number, place in enumerate(data.places, total):
-        every = rows(data, number, reduction=over)["lines"]
-        known = [row for row in every if row["mean"] is not None]
-        top = max(known, key=lambda row: row["mean"], default=None)
+        line = rows(data, number, reduction=reduction)["lines"]
+        known = [row for row in line if row["mean"] is not None]
+        peak = max(known, key=lambda row: row["mean"], default=None)
         added = place.model.condition(list(data.lines)[-1]).new
-        within += top is not None and top["position"] in added
+        within += peak is not None and peak["position"] in added
     where = {0: f"outside the grey part in all {total}", total: f"in the grey part in all {total}"}
-    held = where.get(within, f"in the grey part in {within} of {total}") + " panels"
+    part = where.get(within, f"in the grey part in {within} of {total}") + " panels"
     if total == 1:
-        held = f"{'in' if within else 'outside'} the grey part"
-    return f"{kept} Below, the highest point lies {held}.{edges}"
+        part = f"{'in' if within else 'outside'} the grey part"
+    return f"{ratios} Below, the highest point lies {part}.{edges}"

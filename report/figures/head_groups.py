@@ -11,7 +11,7 @@ from report.kinds.atlas.data import AtlasData
 from report.text import count, number, percent
 
 LINE = 31
-"""Pixels of a line."""
+"""Height of a line of the chart, in pixels."""
 
 
 def title(data: AtlasData) -> str:
@@ -28,8 +28,8 @@ def left_out(data: AtlasData) -> str:
 
 
 def caption(data: AtlasData) -> str:
-    found, chance = groups(data)
-    others = data.layers * data.heads - sum(len(each.heads) for each in found)
+    clusters, chance = groups(data)
+    others = data.layers * data.heads - sum(len(each.heads) for each in clusters)
     left = f" {count(others, 'head')} in no such group." if others else ""
     return (
         "A point is a group’s mean place among all heads in a measure, a cross the same on the "
@@ -102,45 +102,46 @@ def chart(data: AtlasData) -> altair.LayerChart:
 
 
 def rows(data: AtlasData) -> dict[str, Rows]:
-    """A row a line: that of a group, which has no place, and one of each measure that names it."""
-    places = [
+    """A row per line: one per group, without a mean, and after it one per measure that names it."""
+    lines = [
         {
-            "line": line,
-            "above": line - (0.4 if "mean" in given else 0),
-            "top": line - 0.6,
-            "bottom": line + 0.38,
+            "line": index,
+            "above": index - (0.4 if "mean" in line else 0),
+            "top": index - 0.6,
+            "bottom": index + 0.38,
             "column": 0,
             "mean": None,
             "control": None,
-            **given,
+            **line,
         }
-        for line, given in enumerate(_lines(data))
+        for index, line in enumerate(_lines(data))
     ]
-    return {"rows": places}
+    return {"rows": lines}
 
 
 def _lines(data):
+    """Lines of the chart, as `rows` but without places on the axis of lines."""
     lines = []
     for group in groups(data)[0]:
-        heads, asks = count(len(group.heads), "head"), f"group {group.number}"
+        heads, name = count(len(group.heads), "head"), f"group {group.number}"
         about = f"{heads}, {_layers(group)}, likeness {number(group.likeness)}"
-        told = f"group {group.number}: {', '.join(group.labels[:6])}"
-        told += ", …" if len(group.heads) > 6 else ""
-        lines.append({"named": f"Group {group.number}: {about}", "told": told, "asks": asks})
+        tooltip = f"{name}: {', '.join(group.labels[:6])}"
+        tooltip += ", …" if len(group.heads) > 6 else ""
+        lines.append({"named": f"Group {group.number}: {about}", "told": tooltip, "asks": name})
         for trait in group.traits:
             words = data.words[trait.measure].title
             lines.append(
                 {
                     "named": f"{'high' if trait.high else 'low'}: {words}",
-                    "told": f"group {group.number}, “{words}”: {_told(group, trait)}",
-                    "asks": asks,
+                    "told": f"{name}, “{words}”: {_places(group, trait)}",
+                    "asks": name,
                     "mean": round(trait.place, 4),
                     "control": None if trait.control != trait.control else round(trait.control, 4),
                 }
             )
         if not group.traits:
             words = "no measure tells them from all heads"
-            lines.append({"named": words, "told": told, "asks": asks})
+            lines.append({"named": words, "told": tooltip, "asks": name})
     return lines
 
 
@@ -149,7 +150,8 @@ def _layers(group):
     return f"layer {first}" if first == last else f"layers {first}–{last}"
 
 
-def _told(group, trait):
+def _places(group, trait):
+    """The mean places of a group in a measure, in words."""
     control = "" if trait.control != trait.control else f", on the control {percent(trait.control)}"
     side = "above" if trait.high else "below"
     return (
@@ -159,9 +161,9 @@ def _told(group, trait):
 
 
 def seen(data: AtlasData) -> str:
-    """Which group stands apart most, and by what."""
-    found, chance = groups(data)
-    best = max(found, key=lambda each: each.likeness)
+    """The group with the highest likeness, and the measures that name it."""
+    clusters, chance = groups(data)
+    best = max(clusters, key=lambda each: each.likeness)
     named = "; ".join(
         f"{'high' if trait.high else 'low'} in “{data.words[trait.measure].title}”"
         for trait in best.traits
@@ -174,7 +176,7 @@ def seen(data: AtlasData) -> str:
 
 
 def alt(data: AtlasData) -> str:
-    told = "; ".join(
+    listed = "; ".join(
         f"group {group.number}, {count(len(group.heads), 'head')}: "
         + (
             ", ".join(
@@ -185,4 +187,4 @@ def alt(data: AtlasData) -> str:
         )
         for group in groups(data)[0]
     )
-    return f"Mean places among all heads, by group and measure: {told}. {seen(data)}"
+    return f"Mean places among all heads, by group and measure: {listed}. {seen(data)}"

@@ -31,7 +31,7 @@ def title(data: PredictionData) -> str:
 def left_out(data: PredictionData) -> str:
     if reason := data.reasons.get("origins"):
         return f"What scores are made of could not be measured: {reason.rstrip('.')}."
-    return predicted.not_told(data, "what scores are made of")
+    return predicted.unmeasured(data, "what scores are made of")
 
 
 def caption(data: PredictionData) -> str:
@@ -57,7 +57,7 @@ def controls(data: PredictionData) -> list[Control | Switch]:
     rank = Control(
         "rank", "Token (0 = most attention)", 0, min(RANKS, shortest) - 1, 0, seldom=True
     )
-    return [*predicted.one_head(data), rank]
+    return [*predicted.head_controls(data), rank]
 
 
 def panels(data: PredictionData) -> list[str]:
@@ -169,7 +169,7 @@ class Position:
 
 def _shown(data, at):
     """The text, the head, and the token that it looks at."""
-    sentence, head = predicted.chosen(data, at)
+    sentence, head = predicted.chosen_head(data, at)
     share = head.probability[-1][: sentence.rows]
     target = int(np.argsort(-share, kind="stable")[at["rank"]])
     return sentence, head, max(target, head.origins.targets.start)
@@ -203,6 +203,6 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     total = predicted.signed(sum(value for _, value in parts))
     return (
         f"Bars: {SIDES[side].lower()} when L{head.layer}H{head.head} looks at "
-        f"{predicted.quoted(sentence.tokens[target].label)} in {predicted.which(state)}. The "
+        f"{predicted.quoted(sentence.tokens[target].label)} in {predicted.text_name(state)}. The "
         f"largest are {listed}; all parts together {total}."
     )

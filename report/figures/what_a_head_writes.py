@@ -32,7 +32,7 @@ def title(data: PredictionData) -> str:
 
 
 def left_out(data: PredictionData) -> str:
-    return predicted.not_told(data, "what heads write")
+    return predicted.unmeasured(data, "what heads write")
 
 
 def caption(data: PredictionData) -> str:
@@ -52,7 +52,7 @@ def use(data: PredictionData) -> str:
 
 
 def controls(data: PredictionData) -> list[Control | Switch]:
-    return predicted.one_head(data)
+    return predicted.head_controls(data)
 
 
 def panels(data: PredictionData) -> list[str]:
@@ -141,7 +141,7 @@ def cells(
 
 
 def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
-    sentence, head = predicted.chosen(data, state)
+    sentence, head = predicted.chosen_head(data, state)
     side = list(SIDES)[panel]
     ids, by = getattr(head.writes, side), getattr(head.writes, f"{side}_by")
     share = head.probability[-1]
@@ -194,7 +194,7 @@ def _tokens(sentence, share):
 
 def seen(data: PredictionData, **state: int) -> str:
     """What the head reads most, and what it makes of that."""
-    sentence, head = predicted.chosen(data, state)
+    sentence, head = predicted.chosen_head(data, state)
     share = head.probability[-1]
     token = int(np.argmax(share))
     read = predicted.quoted(sentence.tokens[token].label)
@@ -236,7 +236,7 @@ def same(one: str, other: str) -> bool:
 
 
 def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
-    sentence, head = predicted.chosen(data, state)
+    sentence, head = predicted.chosen_head(data, state)
     share, side = head.probability[-1], list(SIDES)[panel]
     most = np.argsort(-share[: sentence.rows], kind="stable")[:3].tolist()
     said = "; ".join(
@@ -246,5 +246,5 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     )
     return (
         f"Table of the words that L{head.layer}H{head.head} {SIDES[side]}, a row a token that it "
-        f"reads in {predicted.which(state)}: {said}."
+        f"reads in {predicted.text_name(state)}: {said}."
     )

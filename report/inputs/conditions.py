@@ -13,23 +13,22 @@ from pydantic import AfterValidator, BeforeValidator
 from report.errors import ReportError
 
 ADDED = "added"
-"""Name of the segment of tokens that a tokenizer puts around a text; no other may have it."""
+"""Name of the segment of special tokens that a tokenizer puts around a text: reserved."""
 
 TEMPLATE = "template"
-"""Beginning of the names of the segments that a chat template writes."""
+"""Beginning of the names of a chat template's segments: reserved."""
 
 BEGUN, ANSWER = "begun", "answer"
-"""Names of the segments after a prompt: what an answer is begun with, and the right answer."""
+"""Names of the segments after a prompt, the beginning of an answer and the right one: reserved."""
 
 FILLER = "filler"
 """Name of the segment that a condition adds to a prompt."""
 
-
 QUESTION = "{question}"
-"""What stands in a frame for the question."""
+"""Stands for the question in a frame."""
 
 FRAME = f"Question: {QUESTION}\nAnswer:"
-"""What the text around a question is, unless a study says otherwise."""
+"""The text around a question, unless a study has another."""
 
 
 def _alone_for_none(value):
@@ -50,7 +49,7 @@ Frame = Annotated[str, BeforeValidator(_alone_for_none), AfterValidator(_with_qu
 
 @dataclass(frozen=True)
 class Segment:
-    """A named part of a prompt, with all its white space."""
+    """A named part of a prompt, its white space included."""
 
     name: str
     text: str
@@ -58,7 +57,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class Condition:
-    """One variant of a prompt."""
+    """A variant of a prompt.
+
+    raises: ReportError if two segments have one name or one has a reserved name, or without text
+    """
 
     name: str
     """What data files call it, e.g. "filler"."""
@@ -68,10 +70,6 @@ class Condition:
     """In the order of the text."""
 
     def __post_init__(self):
-        """Refuse segments without a name of their own, and a prompt without text.
-
-        raises: ReportError
-        """
         names = [segment.name for segment in self.segments]
         twice = sorted({name for name in names if names.count(name) > 1})
         reserved = {"", ADDED, BEGUN, ANSWER}
@@ -104,7 +102,7 @@ class Condition:
         )
 
     def inserted(self, segment: Segment, before: str, name: str, label: str) -> "Condition":
-        """A condition with `segment` before the one so called; ReportError if there is none."""
+        """A condition with `segment` in front of `before`, a name; ReportError if there is none."""
         place = self._place(before)
         return Condition(name, label, (*self.segments[:place], segment, *self.segments[place:]))
 
@@ -118,9 +116,9 @@ class Condition:
 
 
 def question_prompt(system: str, question: str, frame: str = FRAME) -> Condition:
-    """A system prompt on a line of its own, then a question in its frame.
+    """The condition "none": a segment "system", one line, and a segment "question" in its frame.
 
-    frame: a text with QUESTION in it
+    frame: a text with `QUESTION` in it
     """
     segment = Segment("question", frame.replace(QUESTION, question))
     return Condition("none", "none", (Segment("system", f"{system}\n"), segment))

@@ -19,14 +19,13 @@ from report.measures import WORDS
 PACKAGE = Path(__file__).parents[1]
 
 BEGINNINGS = ("models/load/load.py", "models/attention/self_check.py")
-"""Files that imports are followed from, beside the one that measures the kind."""
+"""Files that imports are followed from, besides the one that measures the kind."""
 
 ALONE = (
     *("measuring/run.py", "measuring/alone.py", "measuring/pieces.py", "measuring/kept.py"),
     *("files.py", "datasets/store.py"),
 )
-"""Files that count themselves. Their imports are not followed: what they import deals with errors
-and front matter."""
+"""Files that count without their imports, which deal with errors and front matter."""
 
 NOT_FOLLOWED = (
     "errors",
@@ -46,53 +45,55 @@ NOT_FOLLOWED = (
 """Modules that do not count: their results are in the key itself, or only in messages."""
 
 SCHEMAS = "datasets/schemas"
-"""Folder of the files of schemas, but those of a kind's own."""
+"""Folder of schemas that kinds share; a kind's own are beside its modules."""
 
 MEASURES = "measures/__init__.py"
-"""Takes every file beside it, which it finds by its name."""
+"""Loads every file beside it by name, so these are followed though no import names them."""
 
 DIGITS = 12
+"""Hex digits of a hash."""
 
 
 def measuring_code(kind: str, package: Path = PACKAGE) -> dict[str, str]:
-    """File, relative to the package's folder -> hash of its content, 12 hex digits.
+    """Files that can change a dataset of a kind: path within the package -> hash, 12 hex digits.
 
-    kind: name of a folder of `report.kinds`, or of something measured apart; the code of others is
-        left out
+    kind: name of a folder of `report.kinds`, or of something measured apart
     package: folder of the package `report`
     """
     folder, module = measured_by(kind)
-    names = [f"kinds/{folder}/{module}.py", *BEGINNINGS]
+    queue = [f"kinds/{folder}/{module}.py", *BEGINNINGS]
     modules = {name: _python(package, name) for name in ALONE}
-    while names:
-        name = names.pop()
+    while queue:
+        name = queue.pop()
         if name not in modules:
             modules[name] = _python(package, name)
-            names += modules[name][1]
+            queue += modules[name][1]
             if name == MEASURES:
-                names += sorted(
+                queue += sorted(
                     path.relative_to(package).as_posix()
                     for path in (package / name).parent.glob("[!_]*.py")
                 )
     hashes = {name: digest for name, (digest, *_) in modules.items()}
     for path in {path for *_, schemas in modules.values() for path in schemas}:
         hashes[path] = _json(package, path)
-    of_manifest = f"kinds/{folder}/manifest.json"
-    hashes[of_manifest] = _json(package, of_manifest)
+    manifest = f"kinds/{folder}/manifest.json"
+    hashes[manifest] = _json(package, manifest)
     return dict(sorted(hashes.items()))
 
 
 def _python(package, name):
-    path = _place(package, name)
+    """The result of `_read`, kept until the file changes."""
+    path = _path(package, name)
     stamp = path.stat()
     return _read(package, name, (str(path), stamp.st_mtime_ns, stamp.st_size))
 
 
 def _json(package, name):
-    return _hashed(json.loads(_place(package, name).read_text("utf-8")))
+    """Hash of a JSON file."""
+    return _hashed(json.loads(_path(package, name).read_text("utf-8")))
 
 
-def _place(package, name):
+def _path(package, name):
     """The path of a file; that of a kind may lie in another folder of kinds."""
     path, (first, *rest) = package / name, Path(name).parts
     others = folders_of_kinds() if first == "kinds" else []
@@ -102,12 +103,12 @@ def _place(package, name):
 
 @functools.lru_cache(maxsize=1000)
 def _read(package, name, stamp):
-    """Hash of a Python file, the files it imports, and the schemas it writes.
+    """Hash of a Python file, the files it imports, and the files of the schemas it writes.
 
-    stamp: changes with the file
+    stamp: changes with the file; a key of the cache
     """
     of_measure = Path(name).parent == Path(MEASURES).parent
-    digest, modules, schemas = _understood(_place(package, name).read_text("utf-8"), of_measure)
+    digest, modules, schemas = _parsed(_path(package, name).read_text("utf-8"), of_measure)
     files = sorted({_file(package, parts) for parts in modules} - {None})
     return digest, files, [_schema_file(package, name, schema) for schema in schemas]
 
@@ -115,28 +116,28 @@ def _read(package, name, stamp):
 def _schema_file(package, name, schema):
     """The file of a schema: beside the module that writes it, or with those of all kinds."""
     file = f"{schema.replace('/', '-')}.json"
-    own = f"{Path(name).parent.as_posix()}/{file}"
-    return own if _place(package, own).is_file() else f"{SCHEMAS}/{file}"
+    beside = f"{Path(name).parent.as_posix()}/{file}"
+    return beside if _path(package, beside).is_file() else f"{SCHEMAS}/{file}"
 
 
 @functools.lru_cache(maxsize=1000)
-def _understood(text, of_measure):
-    """Hash of Python code, the modules of the package that it imports as lists of the parts of
-    their names, and the schemas it writes. The same text, in whatever folder, is parsed once.
+def _parsed(text, of_measure):
+    """Hash of Python code, the modules of the package that it imports, such as ["models", "load"],
+    and the schemas it writes. The same text, in whatever folder, is parsed once.
 
-    of_measure: whether it is a file of a measure, whose words change no number
+    of_measure: whether it is a measure's file, whose title and other words change no number
     """
     tree = ast.parse(text)
     if of_measure:
         tree.body = [statement for statement in tree.body if not _is_word(statement)]
-    modules = set().union(*map(_imported, _running(tree)))
-    parts = [module.split(".")[1:] for module in modules if module.startswith("report.")]
-    followed = [path for path in parts if not {path[0], ".".join(path[:2])} & {*NOT_FOLLOWED}]
-    return _hashed(_shape(tree)), followed, [*_schemas(tree)]
+    modules = set().union(*map(_imported, _nodes(tree)))
+    ours = [module.split(".")[1:] for module in modules if module.startswith("report.")]
+    followed = [parts for parts in ours if not {parts[0], ".".join(parts[:2])} & {*NOT_FOLLOWED}]
+    return _hashed(_nested(tree)), followed, [*_schemas(tree)]
 
 
-def _running(tree: ast.AST) -> Iterator[ast.AST]:
-    """A piece of code and all statements in it, except for what only type checkers read."""
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a tree, without expressions and what only type checkers read."""
     nodes = [tree]
     while nodes:
         node = nodes.pop()
@@ -158,7 +159,7 @@ def _schemas(tree):
 
 
 def _imported(node):
-    """Names that a statement imports, of modules and of other things."""
+    """Names that a statement imports, some of them not of modules."""
     if isinstance(node, ast.Import):
         return {alias.name for alias in node.names}
     if isinstance(node, ast.ImportFrom):
@@ -169,25 +170,25 @@ def _imported(node):
 def _file(package, parts):
     """The file of a module of the package, or None if the name is of something else."""
     for name in ("/".join(parts) + ".py", "/".join([*parts, "__init__.py"])):
-        if _place(package, name).is_file():
+        if _path(package, name).is_file():
             return name
     return None
 
 
-def _shape(node):
-    """A piece of code as nested lists, which do not depend on its layout.
+def _nested(node):
+    """Code as nested lists, which do not depend on its layout.
 
     Empty fields are left out, because only some versions of Python have them.
     """
     if isinstance(node, list):
-        return [_shape(item) for item in node if not _is_docstring(item)]
+        return [_nested(item) for item in node if not _is_docstring(item)]
     if not isinstance(node, ast.AST):
         return repr(node)
     shape = [type(node).__name__]
     for name in node._fields:
         value = getattr(node, name, None)
         if value is not None and value != []:
-            shape.append([name, _shape(value)])
+            shape.append([name, _nested(value)])
     return shape
 
 

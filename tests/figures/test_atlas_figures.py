@@ -227,7 +227,7 @@ def test_what_a_head_does_is_told_by_its_highest_places_and_their_controls(atlas
             for name in atlas.words
             if name not in ("lost", "direct") and not np.isnan(of.values(name)[layer, head])
         }
-        does, matters = sentences.of_heads(atlas)[layer][head].split("\n")
+        does, matters = sentences.by_head(atlas)[layer][head].split("\n")
         told = re.findall(r"(\d+)(?:st|nd|rd|th) in “(.*?)” \((.*?); (as high |higher )?", does)
         assert [int(place) for place, *_ in told] == sorted(places.values())[:3]
         titles = {words.title: name for name, words in atlas.words.items()}
@@ -250,9 +250,9 @@ def test_what_a_head_does_is_told_by_its_highest_places_and_their_controls(atlas
 def test_a_label_whose_control_is_as_high_does_not_hold(atlas, monkeypatch):
     layer, head = hand_atlas.INDUCTION
     said = "no lower where nothing is repeated, so not due to the repetition, and the label"
-    assert said not in sentences.of_heads(atlas)[layer][head]
+    assert said not in sentences.by_head(atlas)[layer][head]
     monkeypatch.setattr(sentences, "ERRORS", 100)
-    assert said in sentences.of_heads(atlas)[layer][head]
+    assert said in sentences.by_head(atlas)[layer][head]
 
 
 @pytest.mark.browser
@@ -623,7 +623,7 @@ def test_articles_about_a_model_find_its_atlas(atlas, tmp_path):
     assert content["titles"] == names
     layer, head = hand_atlas.PREVIOUS
     line = found["lines"][layer][head]
-    assert line == sentences.of_heads(atlas)[layer][head]
+    assert line == sentences.by_head(atlas)[layer][head]
     assert [len(each) for each in found["lines"]] == [atlas.heads] * atlas.layers
     write_heads(pages[1:], [with_its_name], tmp_path)
     none = {"atlases": [], "articles": {}, "titles": {}}

@@ -1,4 +1,4 @@
-"""Conditions of a study: their tokens, what heads give to positions, and what fillers change.
+"""Conditions of a study: their tokens, attention that positions receive, and effects of fillers.
 
 conditions.json                  schema conditions/1
 received/<layer>/<head>.json     schema received/1
@@ -27,10 +27,10 @@ STEP = 0.00002
 """Unit of the stored probabilities; a value is off by at most half of it."""
 
 EFFECT_STEP = 0.0001
-"""The same of the effects."""
+"""The unit of the stored effects."""
 
 REDUCTIONS = ("mean", "last", "all")
-"""How what a position receives is summed up over current tokens; see the schema conditions/1."""
+"""How attention that a position receives is reduced over queries; see the schema conditions/1."""
 
 MEASURES = {
     "lambda": "share of probability that does not go to the added segment, but to all other tokens "
@@ -44,18 +44,17 @@ MEASURES = {
 """Measure of what an added segment changes for a current token -> description."""
 
 ROWS = ("mean", "last")
-"""Over the current tokens after the added segment: their mean, or the last one only."""
-
+"""Queries after the added segment that effects are of: the mean over all, or the last one."""
 
 CALLED = {"filler": "“{label}”", "system": "the instruction", "begun": "the answer’s beginning"}
-"""Segment of a prompt -> what a reader calls it, if not by its name."""
+"""Segment of a prompt -> its name in sentences, if not "the" and its own."""
 
 EXAMPLES = 3
-"""Most texts of tokens that a sentence quotes."""
+"""Most tokens that a sentence quotes."""
 
 
 def called(segment: str, label: str) -> str:
-    """What a reader calls a segment, within a sentence; label: of the condition."""
+    """The name of a segment within a sentence; label: of the condition."""
     if segment.startswith("template"):
         return "the chat template"
     return CALLED.get(segment, f"the {segment}").replace("{label}", label)
@@ -64,10 +63,10 @@ def called(segment: str, label: str) -> str:
 def over_edges(
     model: str, conditions: Iterable[tuple[str, int, Sequence[dict], bool]]
 ) -> list[str]:
-    """Which tokens lie over the edge of two segments, and what they count for: a sentence an edge.
+    """A sentence per edge between segments that tokens cross: which tokens, and where they count.
 
     conditions: of each its label, the number of prompts, its crossings as in conditions/1, and
-        whether these are left out of both segments
+        whether the tokens count for neither segment; else they count for the first
     """
     found = {}
     for label, prompts, crossings, left_out in conditions:
@@ -88,7 +87,7 @@ def over_edges(
 
 
 def crossing(prompt: int, found: Crossing) -> dict:
-    """An entry of the crossings of conditions/1; prompt: its number, from 0."""
+    """An entry of "crossings" in conditions/1; prompt: its index, from 0."""
     return {
         "prompt": prompt,
         "token": found.token,
@@ -99,7 +98,7 @@ def crossing(prompt: int, found: Crossing) -> dict:
 
 
 def encode_texts(measured: Sequence[ConditionStatistics]) -> dict:
-    """The conditions/1 dataset; measured: one a condition."""
+    """The conditions/1 dataset; measured: one per condition, the first without additions."""
     base = measured[0].first.texts
     return {
         "schema": TEXTS_SCHEMA,
@@ -110,7 +109,7 @@ def encode_texts(measured: Sequence[ConditionStatistics]) -> dict:
 
 
 def encode_received(layer: int, head: int, measured: Sequence[ConditionStatistics]) -> dict:
-    """The received/1 dataset of one head; measured: one a condition."""
+    """The received/1 dataset of one head; measured: one per condition."""
     return {
         "schema": RECEIVED_SCHEMA,
         "layer": layer,
@@ -132,11 +131,11 @@ def encode_received(layer: int, head: int, measured: Sequence[ConditionStatistic
 
 
 def decode_received(dataset: dict) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
-    """What every position receives from a head: condition -> reduction -> (mean, standard error).
+    """Decode received/1, the attention that positions receive from a head.
 
-    returns: mean and standard error over prompts, each float [positions]; an error is NaN where a
-        single prompt has the position
-    raises: ArithmeticError if a number is too large
+    returns: condition -> reduction -> (mean, standard error) over prompts, each float [positions];
+        an error is NaN where a single prompt has the position
+    raises: ArithmeticError if a number overflows
     """
     return {
         name: {
@@ -148,9 +147,9 @@ def decode_received(dataset: dict) -> dict[str, dict[str, tuple[np.ndarray, np.n
 
 
 def encode_effects(measured: Sequence[ConditionStatistics]) -> dict:
-    """The table/1 dataset of what the added segments change: tables "effects" and "layers".
+    """The table/1 dataset of effects of added segments: "effects" per head, "layers" per layer.
 
-    measured: one a condition; those without an added segment have no rows
+    measured: one per condition; those without an added segment have no rows
     """
     changed = [condition for condition in measured if condition.compared is not None]
     heads = measured[0].received.mean.shape[2]
@@ -186,7 +185,7 @@ def _encode_text(statistics, base):
 
 
 def _in_line(part, label):
-    """What a token shows in a line of text."""
+    """The text of a token in a line: of a character in several tokens, the first shows it whole."""
     if not part:
         return label
     return visible(part["of"]) if part["number"] == 1 else ""
@@ -199,9 +198,9 @@ def _decode_spread(step, values):
 
 
 def _columns(changed, spreads, heads):
-    """Columns of a table: a row for each condition, entry of ROWS and layer, and head if there are.
+    """Columns of a table: a row for each condition, entry of ROWS, layer and, unless None, head.
 
-    spreads: the attribute that holds the effects; heads: number of heads, None for whole layers
+    spreads: attribute of the effects, means and errors [measure, ROWS, layer] or [..., layer, head]
     """
     keys = ("condition", "rows", "layer", "head") if heads else ("condition", "rows", "layer")
     columns = {name: [] for name in keys}

@@ -1,4 +1,4 @@
-"""The habits of all heads of a model: one small table."""
+"""A table of the heads of a model: measures over a corpus, and induction on random tokens."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ REPEATED = {
 STEP = 0.0001
 
 DESCRIPTION = 120
-"""About how many bytes say what a column is."""
+"""Bytes of a column's description, about."""
 
 
 def encode(corpus: HeadStatistics, repetition: Repetition, measures: Iterable[Measure]) -> dict:
-    """The table/1 dataset of one model: "heads", a row a head.
+    """The table/1 dataset of one model: table "heads", a row per head.
 
-    corpus: `HeadStatistics`; repetition: `Repetition`; measures: those of the corpus; one that
-        applies to no head is left out
+    measures: columns over the corpus, each with its error_ and even_; one that is NaN for every
+        head is left out
     """
     columns = {}
     for measure in measures:
@@ -70,7 +70,7 @@ def encode(corpus: HeadStatistics, repetition: Repetition, measures: Iterable[Me
 
 
 def about_bytes(layers: int, heads: int, measures: int) -> int:
-    """About how many bytes the table of a model takes: in a row two indices, and of each column a
-    number of four digits, all with a comma, and a description; measures: how many of the corpus."""
+    """About how many bytes the table takes; measures: how many there are over the corpus."""
     columns = 3 * measures + len(REPEATED)
+    # a row has two indices and a number of four digits per column, each with a comma
     return layers * heads * (2 * 3 + columns * 5) + columns * DESCRIPTION

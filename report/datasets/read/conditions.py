@@ -1,4 +1,4 @@
-"""What must hold of a study of conditions beyond its schemas: segments, counts, positions fit."""
+"""Checks of a study of conditions beyond its schemas: segments, counts and positions must fit."""
 
 import numpy as np
 
@@ -7,9 +7,10 @@ from report.errors import ReportError
 
 
 def verify_texts(texts: dict) -> None:
-    """Verify one conditions/1 dataset.
+    """Verify a conditions/1 dataset.
 
-    raises: ReportError if segments, counts or positions do not fit the tokens
+    raises: ReportError if two conditions have one name, or if segments, counts or positions do not
+        fit the tokens
     """
     first = texts["conditions"][0]
     names = [condition["name"] for condition in texts["conditions"]]
@@ -44,9 +45,10 @@ def verify_texts(texts: dict) -> None:
 def decoded_received(
     received: dict, texts: dict
 ) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
-    """The result of `conditions.decode_received`, with a value for each position of the texts.
+    """Decode the received/1 dataset of a head, and verify that it fits its texts.
 
     texts: the conditions/1 dataset beside it
+    returns: condition -> reduction -> (mean, standard error), each float [positions]
     raises: ReportError if conditions, reductions or positions are not those of the texts
     """
     where = f"layer {received['layer']} head {received['head']}"
@@ -55,11 +57,11 @@ def decoded_received(
         raise ReportError(f"{where}: has conditions {', '.join(received['conditions'])}")
     decoded = conditions.decode_received(received)
     for condition in texts["conditions"]:
-        reductions, number = decoded[condition["name"]], len(condition["counts"])
+        reductions, length = decoded[condition["name"]], len(condition["counts"])
         if list(reductions) != texts["reductions"]:
             raise ReportError(f"{where}, {condition['name']!r}: has {', '.join(reductions)}")
-        for name, both in reductions.items():
-            if any(len(values) != number for values in both):
+        for name, spread in reductions.items():
+            if any(len(values) != length for values in spread):
                 what = f"{where}, {condition['name']!r}, {name}"
-                raise ReportError(f"{what}: not {number} values, and as many errors")
+                raise ReportError(f"{what}: not {length} values, and as many errors")
     return decoded

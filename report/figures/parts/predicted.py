@@ -1,5 +1,5 @@
-"""What the figures of an article about predictions share: which text, which of its tokens predicts,
-and the words for what is asked there."""
+"""Controls and words that the figures of an article about predictions share: the text, the token of
+it that predicts (its row), and the logit that is explained there."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ EFFECT = "direct effect"
 UNIT = "logits"
 
 TEXT = "sentences/{sentence}.json"
-"""File of a text, by which its tokens are known."""
+"""File of a text and its tokens, within the datasets of a model."""
 
 LONGEST = 72
-"""Signs of a text on the switch."""
+"""Characters of a text on the switch."""
 
 
 def controls(data: PredictionData) -> list[Control | Switch]:
@@ -30,36 +30,36 @@ def controls(data: PredictionData) -> list[Control | Switch]:
 
 
 def texts(data: PredictionData, more: dict[str, str] | None = None) -> list[Switch]:
-    """The switch between the texts; none where there is one.
+    """The switch between the texts; [] where there is one option.
 
-    more: further options, the first of which it is at
+    more: further options, value -> label; the switch opens at the first of them
     """
-    known = {str(place): _named(text) for place, text in enumerate(data.sentences)}
+    numbered = {str(place): _named(text) for place, text in enumerate(data.sentences)}
     more = more or {}
-    every = known | more
-    first = next(iter(more or known))
-    return [Switch("sentence", "Sentence", every, first)] if len(every) > 1 else []
+    options = numbered | more
+    first = next(iter(more or numbered))
+    return [Switch("sentence", "Sentence", options, first)] if len(options) > 1 else []
 
 
 def _named(sentence):
-    """A text on the switch; of a long one the end, after which the model goes on."""
+    """Label of a text on the switch; the end of a long one, since the prediction follows it."""
     text = sentence.text.strip()
     short = text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
     return f"{short} → {shown_word(sentence.target())}" if sentence.asks else short
 
 
 def text_of(data: PredictionData, at: choices.State) -> Sentence:
-    """The text at a state."""
+    """The text that a state of the controls selects."""
     return data.sentences[int(at.get("sentence", 0))]
 
 
-def which(at: choices.State) -> str:
-    """Which text that is, in words."""
+def text_name(at: choices.State) -> str:
+    """The same text in words: "sentence 2", or "the text" where there is one."""
     return f"sentence {int(at['sentence']) + 1}" if "sentence" in at else "the text"
 
 
 def address(data: PredictionData, url: str) -> str:
-    """An address with {sentence} in it, as the script finds it."""
+    """An address with {sentence} in it, which the script fills in; filled in for a single text."""
     return url if texts(data) else url.replace("{sentence}", "0")
 
 
@@ -73,30 +73,30 @@ def row_control(data: PredictionData) -> Control:
 
 
 def head_choice(data: PredictionData) -> Control:
-    """The slider over the heads that have most to do with the predictions."""
+    """The slider over the heads whose output was measured."""
     labels = [head_label(*head) for head in data.shown_heads]
     return Control("chosen", "Head", 0, len(labels) - 1, 0, labels=labels)
 
 
-def one_head(data: PredictionData) -> list[Control | Switch]:
-    """The switch between texts, and the slider over those heads."""
+def head_controls(data: PredictionData) -> list[Control | Switch]:
+    """The switch between texts, and the slider over heads."""
     return [*texts(data), head_choice(data)]
 
 
-def chosen(data: PredictionData, at: choices.State) -> tuple[Sentence, OneHead]:
-    """The text and the head that these are at."""
+def chosen_head(data: PredictionData, at: choices.State) -> tuple[Sentence, OneHead]:
+    """The text and the head of it that `head_controls` are at."""
     sentence = text_of(data, at)
     return sentence, sentence.head(*data.shown_heads[at["chosen"]])
 
 
-def not_told(data: PredictionData, what: str) -> str:
-    """Why nothing is told of those heads, one sentence; "" if it is. what: "what heads write" """
+def unmeasured(data: PredictionData, what: str) -> str:
+    """A sentence if no single head was measured, else ""; what: "what heads write", for one."""
     return "" if data.shown_heads else f"{what[0].upper()}{what[1:]} was not measured."
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A text, and the token of it that predicts."""
+    """A text, and a row: the index of the token that predicts."""
 
     sentence: Sentence
     row: int
@@ -108,7 +108,7 @@ class Shown:
 
     @property
     def logit(self) -> float:
-        """What is asked, which all effects sum to."""
+        """The logit less that of another token, or less the mean; all direct effects sum to it."""
         return float(self.sentence.logit[self.row])
 
     @property
@@ -117,8 +117,8 @@ class Shown:
         return f"token {self.row}, {quoted(self.sentence.tokens[self.row].label)}"
 
     @property
-    def said(self) -> str:
-        """What is asked, and how it stands: "the logit of “Mary” is 6.1 above that of “John”"."""
+    def statement(self) -> str:
+        """`logit` in words: "the logit of “Mary” is 6.1 above that of “John”"."""
         target, other = self.sentence.target(self.row), self.sentence.other(self.row)
         than = f"that of {of_word(other)}" if other else "the mean of all tokens"
         way = "above" if self.logit >= 0 else "below"
@@ -126,13 +126,13 @@ class Shown:
 
 
 def shown(data: PredictionData, at: choices.State) -> Shown:
-    """The text and the token at a state; before the first token there is none, so it stays."""
+    """The text and the row that a state selects; the first row of a text shorter than that."""
     sentence = text_of(data, at)
     return Shown(sentence, max(sentence.rows - 1 - at.get("back", 0), 0))
 
 
-def explained(data: PredictionData) -> str:
-    """What the effects are effects on."""
+def explanation(data: PredictionData) -> str:
+    """What "the prediction" is, the logit that effects sum to, for a caption."""
     if not any(sentence.asks for sentence in data.sentences):
         return (
             "The prediction is the logit of the token that comes next in the text, less the mean "
@@ -148,7 +148,7 @@ def explained(data: PredictionData) -> str:
 
 
 def bare(label: str) -> str:
-    """A token without the spaces around it; of nothing else it is a sign for one."""
+    """A token without the spaces around it; "␣" if it has only spaces."""
     return label.strip() or "␣"
 
 
@@ -158,21 +158,24 @@ def quoted(text: str) -> str:
 
 
 def of_word(word: Word) -> str:
-    """A word of the vocabulary in a sentence."""
+    """A word of the vocabulary, `quoted`."""
     return quoted(word.label)
 
 
 def shown_word(word: Word) -> str:
-    """The same on the switch, without quotation marks."""
+    """A word of the vocabulary on the switch, without quotation marks."""
     return set_apart(shortened(bare(word.label), 12))
 
 
 def strongest(values: np.ndarray, most: int) -> list[Head]:
-    """The heads with the largest values of [layers, heads], those above 0 only."""
+    """At most `most` heads with the largest values, all above 0, the largest first.
+
+    values: float [layers, heads]
+    """
     order = np.argsort(-values, axis=None, kind="stable")[:most]
     places = [np.unravel_index(place, values.shape) for place in order]
-    found = [Head(int(layer), int(head), float(values[layer, head])) for layer, head in places]
-    return [head for head in found if head.value > 0]
+    heads = [Head(int(layer), int(head), float(values[layer, head])) for layer, head in places]
+    return [head for head in heads if head.value > 0]
 
 
 def listed(heads: list[Head], sign: int = 1) -> str:
@@ -182,10 +185,10 @@ def listed(heads: list[Head], sign: int = 1) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def token_channel(which: type, title: str, across: bool) -> altair.FieldChannelMixin:
-    """The channel of tokens, by the field "named" and in the order of "token".
+def token_channel(channel: type, title: str, across: bool) -> altair.FieldChannelMixin:
+    """An axis of tokens, labelled by the field "named", in the order of "token".
 
-    which: altair.X or altair.Y
+    channel: altair.X or altair.Y; across: whether labels stand upright
     """
     axis = altair.Axis(
         title=title,
@@ -195,10 +198,10 @@ def token_channel(which: type, title: str, across: bool) -> altair.FieldChannelM
         labelOverlap=False,
         **({"labelAngle": -90} if across else {"minExtent": 78, "titleX": -82}),
     )
-    return which("named:N", sort=altair.SortField("token"), axis=axis)
+    return channel("named:N", sort=altair.SortField("token"), axis=axis)
 
 
 def named(sentence: Sentence, token: int) -> str:
-    """A token on an axis, no two the same: its text and its index."""
+    """Label of a token on an axis: its text and its index, so that no two are the same."""
     label = sentence.tokens[token].name
     return f"{shortened(bare(label), 10)}\u200e\u00a0\u00a0{token}"

@@ -68,7 +68,7 @@ def table(data: AtlasData) -> dict[str, Column]:
         values, unit = data.of_heads(name, name, "corpus"), words.unit
         errors = data.of_heads(f"error_{name}", name, "corpus")
         controls = data.of_heads(name, name, "control")
-        places = sentences.places_of(values)
+        places = sentences.ranks(values)
         place = "place among all heads of the model; null where the measure does not apply"
         columns |= {
             name: Column(words.shows, unit, values.ravel(), STEP),
@@ -95,4 +95,4 @@ def _cell(value):
 def heads(data: AtlasData | AtlasModels) -> Iterator[tuple[AtlasData, list[list[str]]]]:
     """Each model, and by layer and head what it does most, and in a second line if it matters."""
     for model in data.models:
-        yield model, sentences.of_heads(model)
+        yield model, sentences.by_head(model)

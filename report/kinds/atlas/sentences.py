@@ -1,4 +1,4 @@
-"""What is told of one head of an atlas: what it does most beside its control, and if it matters."""
+"""Sentences about one head of an atlas: its highest measures beside controls, and its effects."""
 
 from dataclasses import dataclass
 
@@ -7,28 +7,28 @@ import numpy as np
 from report.kinds.atlas import beside
 from report.kinds.atlas.data import AtlasData
 
-FIRST = 3
-"""Measures of a head that are named, those in which its place among all heads is highest."""
+NAMED = 3
+"""Measures named for a head: those in which it ranks highest among all heads."""
 
 ERRORS = 2
-"""Standard errors of their difference within which a control is as high as a value."""
+"""A control is as high as a value if they differ by at most this many standard errors."""
 
 EFFECTS = (beside.LOST, beside.DIRECT)
-"""What says whether a head matters, and not what it does."""
+"""Measures of whether a head matters; all others are of what it does."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """What a measure is compared with, in few words."""
+    """Words for the control of a measure."""
 
     short: str
-    """Beside a number."""
+    """A label of a number, such as "shuffled tokens: 33 %"."""
     on: str
-    """Where the control was measured, after a number."""
+    """Where the control was measured; follows "higher" or "as high"."""
     cause: str = ""
-    """What a value does not come of where it is no higher than there."""
+    """What the value is not due to if the control is as high."""
     labels: bool = False
-    """Whether the name of the measure says that it comes of that."""
+    """Whether the measure's title claims that cause."""
 
 
 SHUFFLED = Control("shuffled tokens", "on shuffled tokens", "the order of the text")
@@ -61,57 +61,58 @@ CONTROLS = (
         for each in EFFECTS
     }
 )
-"""Measure -> its control; of a measure of attention it is `SHUFFLED`."""
+"""Measure -> its control; `SHUFFLED` for all others, which are measures of attention."""
 
 
 def control(measure: str) -> tuple[str, str]:
-    """What the control of a measure is: in two words or three, and in full."""
+    """The control of a measure: its label, two or three words, and what it is in full."""
     short = CONTROLS.get(measure, SHUFFLED).short
     return short, beside.CONTROLS.get(measure, beside.SHUFFLED)
 
 
-def of_heads(data: AtlasData) -> list[list[str]]:
-    """By layer and head, what each does, a line, and whether it matters, perhaps a second one."""
-    places = {name: places_of(data.of_heads(name, name, "corpus")) for name in data.words}
+def by_head(data: AtlasData) -> list[list[str]]:
+    """[layer][head] -> text: a line on what the head does, and a second on whether it matters if
+    that was measured."""
+    places = {name: ranks(data.of_heads(name, name, "corpus")) for name in data.words}
     lines = [_of_head(data, places, at) for at in np.ndindex(data.layers, data.heads)]
     return [lines[at : at + data.heads] for at in range(0, len(lines), data.heads)]
 
 
-def places_of(values: np.ndarray) -> np.ndarray:
-    """The place of each head among all, 1 for the highest value; NaN where there is none; values:
-    float [layer, head]."""
+def ranks(values: np.ndarray) -> np.ndarray:
+    """Rank of each head, 1 for the highest value, NaN for NaN: float [layer, head], as values."""
     flat = values.ravel()
     higher = (flat[None] > flat[:, None]).sum(1) + 1.0
     return np.where(np.isnan(flat), np.nan, higher).reshape(values.shape)
 
 
 def _of_head(data, places, at):
+    """places: measure -> `ranks`; at: (layer, head), as in all functions here."""
     does = _does(data, places, at)
     matters = " ".join(filter(None, (_effect(data, each, at) for each in EFFECTS)))
     return f"{does}\n{matters}".strip()
 
 
 def _does(data, places, at):
-    """In which measures its place is highest, each beside its control, and what follows if that is
-    as high."""
+    """The measures in which a head ranks highest, each beside its control, and a caveat for those
+    with a control as high."""
     names = [name for name in places if name not in [each.name for each in EFFECTS]]
     known = [name for name in names if not np.isnan(places[name][at])]
     known.sort(key=lambda name: (places[name][at], (*beside.ALSO, name).index(name)))
-    known = known[:FIRST]
+    known = known[:NAMED]
     if not known:
         return ""
-    named = [f"{_place(places[name][at])} in {_beside(data, name, at)}" for name in known]
+    named = [f"{_ordinal(places[name][at])} in {_beside(data, name, at)}" for name in known]
     does = f"Of {data.layers * data.heads} heads, L{at[0]}H{at[1]} is {_listed(named)}."
-    alike: dict[Control, list[str]] = {}
+    as_high: dict[Control, list[str]] = {}
     for name in known:
-        if _compared(data, name, at):
+        if _comparison(data, name, at):
             title = f"“{data.words[name].title}”"
-            alike.setdefault(CONTROLS.get(name, SHUFFLED), []).append(title)
-    return does + "".join(_not_of(control, titles) for control, titles in alike.items())
+            as_high.setdefault(CONTROLS.get(name, SHUFFLED), []).append(title)
+    return does + "".join(_caveat(control, titles) for control, titles in as_high.items())
 
 
 def beside_control(data: AtlasData, measure: str, at: tuple[int, int]) -> str:
-    """The control of a number in a sentence, as " (shuffled tokens: 33 %)"; "" for none.
+    """The control after a number in a sentence: " (shuffled tokens: 33 %)"; "" for none.
 
     at: layer and head
     """
@@ -119,8 +120,8 @@ def beside_control(data: AtlasData, measure: str, at: tuple[int, int]) -> str:
     return f" ({CONTROLS.get(measure, SHUFFLED).short}: {control})" if control else ""
 
 
-def _not_of(control, titles):
-    """What follows for measures that are no higher than their control."""
+def _caveat(control, titles):
+    """A caveat on measures whose control is as high; titles: theirs, quoted."""
     holds = f", and the label {_listed(titles)} does not hold" if control.labels else ""
     return f" {_listed(titles)}: no lower {control.on}, so not due to {control.cause}{holds}."
 
@@ -129,8 +130,8 @@ def _beside(data, name, at):
     value, control = (_as_text(data, name, source, at) for source in ("corpus", "control"))
     if not control:
         return f"“{data.words[name].title}” ({value})"
-    on, compared = CONTROLS.get(name, SHUFFLED).on, _compared(data, name, at)
-    return f"“{data.words[name].title}” ({value}; {compared}{on}, {control})"
+    on, comparison = CONTROLS.get(name, SHUFFLED).on, _comparison(data, name, at)
+    return f"“{data.words[name].title}” ({value}; {comparison}{on}, {control})"
 
 
 def _effect(data, measure, at):
@@ -144,16 +145,16 @@ def _effect(data, measure, at):
     return f"{measure.title}: {value} ± {error.removeprefix('+')} {measure.unit}{compared}."
 
 
-def _compared(data, name, at):
-    """Whether a control cannot be told from a value, or is above it; "" where it is below."""
+def _comparison(data, name, at):
+    """Of a control above a value, or within `ERRORS` of it: "higher " or "as high "; else ""."""
     values, errors = (
         [float(data.of_heads(each, name, source)[at]) for source in ("corpus", "control")]
         for each in (name, f"error_{name}")
     )
-    least = ERRORS * float(np.hypot(*np.nan_to_num(errors)))
-    if values[1] - values[0] > least:
+    margin = ERRORS * float(np.hypot(*np.nan_to_num(errors)))
+    if values[1] - values[0] > margin:
         return "higher "
-    return "as high " if values[0] - values[1] <= least else ""
+    return "as high " if values[0] - values[1] <= margin else ""
 
 
 def _as_text(data, name, source, at):
@@ -162,9 +163,9 @@ def _as_text(data, name, source, at):
     return "" if np.isnan(value) else data.words[name].as_text(value).replace("-", "−")
 
 
-def _place(place):
+def _ordinal(rank):
     """As "1st"."""
-    number = int(place)
+    number = int(rank)
     teen = number % 100 in (11, 12, 13)
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 

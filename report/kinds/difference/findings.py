@@ -1,4 +1,4 @@
-"""What an article about two models may say: which heads moved, by how much, and in what."""
+"""Findings of an article about two models: which heads moved, by how much, and in what."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from report.measures import Measure
 
 
 def context(data: DifferenceData | DifferenceModels) -> dict:
-    """What templates use: `find`, of the first model, and `each`, of all of them."""
+    """Names in templates: `find`, findings of the first model, and `each`, those of all."""
     each = [Findings(model) for model in data.models]
     return {"find": each[0], "each": each}
 
@@ -172,6 +172,7 @@ class Findings(HeadFindings):
         ]
 
     def _maps(self):
+        """Which maps are kept, a clause."""
         names = ", ".join(head_label(*each) for each in self.data.mapped)
         return f"there are those of {names}" if names else self.data.no_maps
 

@@ -1,8 +1,8 @@
 """Models from the Hugging Face hub: only the files that are needed, at one pinned commit.
 
-`resolve` asks the hub once which commit a branch is; `fetch_settings` brings configuration,
-tokenizer and the index of the weights; `fetch_weights` brings the weight files that hold the wanted
-tensors. Both give a local folder that looks like a checkpoint, so nothing else in this package
+`resolve` asks the hub once which commit a branch is at; `fetch_settings` downloads configuration,
+tokenizer and the index of the weights; `fetch_weights` also the weight files that hold the wanted
+tensors. Both return a local folder that looks like a checkpoint, so nothing else in this package
 knows of a network. Files land in the cache that all Hugging Face tools share; the folder links to
 them. What is in the cache is used without asking the hub. Nothing here needs torch.
 """
@@ -54,19 +54,18 @@ SETTINGS = (
 )
 """Files besides the weights that loading a model may need; all small."""
 
-
 CONVERTER = "SFconvertbot"
 """Account on the hub that converts pickled weights and offers the result as a pull request."""
 
 TIMEOUT = 15
-"""Seconds to wait for the hub to answer a question; downloads have their own."""
+"""Seconds to wait for an answer of the hub; downloads have a limit of their own."""
 
 
 def resolve(repository: str, revision: str = "main") -> str:
     """The commit, 40 hex digits, that a branch or tag of a model on the hub is at.
 
-    Where the hub cannot be reached but the shared cache knows the branch, the commit known there.
-    raises: ReportError saying what to do, as all functions here
+    If the hub cannot be reached, the commit that the shared cache has of that branch.
+    raises: ReportError that says what to do
     """
     info, folder = _info(repository, revision)
     return info.sha if folder is None else folder.name
@@ -88,9 +87,9 @@ def _info(repository, revision, **options):
 
 
 def cached_commit(repository: str, revision: str = "main", layers: int | None = None) -> str | None:
-    """The commit of a model that the shared cache holds whole, or None; the hub is not asked.
+    """The commit of a model if the shared cache holds its weights, else None; the hub is not asked.
 
-    layers: how many layers, from the first, are needed; None: all
+    layers: how many layers, from the first, must be there; None: all
     """
     config = cached_config(repository, revision)
     if config is None:
@@ -110,9 +109,9 @@ def cached_config(repository: str, revision: str) -> Path | None:
 
 
 def files(repository: str, commit: str) -> dict[str, int]:
-    """dict of file name -> bytes of a model's files on the hub; asked once for each commit.
+    """A model's files on the hub, name -> bytes; the hub is asked once for each commit.
 
-    raises: ReportError saying what to do if the hub does not answer
+    raises: ReportError as `resolve`
     """
     record = _home(repository, commit) / "files.json"
     with suppress(OSError, ValueError, RecursionError):  # a damaged record is written anew
@@ -128,10 +127,10 @@ def files(repository: str, commit: str) -> dict[str, int]:
 
 
 def fetch_settings(repository: str, commit: str, code: bool = False) -> Path:
-    """Bring a model's configuration, tokenizer and index here.
+    """Download a model's configuration, tokenizer and index into the shared cache.
 
     code: whether its Python files come too; only for a model whose code is trusted
-    returns: Path of a folder that holds them
+    returns: folder of the cache that holds them
     raises: ReportError if there is no config.json, or as `resolve`
     """
     sizes = files(repository, commit)
@@ -156,12 +155,12 @@ def fetch_weights(
     code: bool = False,
     announce: Callable[[str], None] = print,
 ) -> Path:
-    """Bring the weights of a model here, or only the files that hold the wanted tensors.
+    """Download a model's settings and weights, or only the weight files with the wanted tensors.
 
     wanted: function of the names of all tensors -> the names wanted; None for all. A model in one
         file comes whole.
-    announce: called with one sentence, how many bytes will be downloaded, before the first
-    returns: Path of a folder with settings and weights, its index reduced to these weight files
+    announce: called with one sentence before a download: how many bytes it is
+    returns: folder of links with settings and weights, its index reduced to these weight files
     raises: ReportError if there are no weights or only pickled ones, or as `resolve`
     """
     sizes = files(repository, commit)
@@ -235,7 +234,7 @@ def _cached(repository, commit, name):
 
 
 def _home(repository, commit):
-    """Our own folder for a model: the list of its files, and folders of links."""
+    """Our own folder for a model's commit: the list of its files, and folders of links."""
     home = Path(constants.HF_HOME) / "attention-focus-plots"
     return home / repository.replace("/", "--") / commit
 
@@ -248,7 +247,7 @@ def _status(error):
 
 @contextmanager
 def _one_sentence(repository, revision):
-    """Turn errors of the hub into one sentence of ours; theirs may hold addresses with signatures.
+    """Turn errors of the hub into a ReportError of one sentence; theirs may hold signed addresses.
 
     raises: ReportError
     """

@@ -1,8 +1,8 @@
-"""Models that Ollama has pulled: which file a name such as "smollm2:135m" stands for.
+"""Models that Ollama has pulled: the GGUF file of a name such as "ollama:smollm2:135m".
 
 In Ollama's folder, `manifests/HOST/OWNER/NAME/TAG` is a JSON object with the parts of a model.
-The part with the weights names a checksum, and `blobs/sha256-CHECKSUM` is the file: GGUF, without
-an ending. Nothing is asked of Ollama itself.
+The part with the weights names a checksum, and `blobs/sha256-CHECKSUM` is the file, without an
+ending. Ollama itself is not run.
 """
 
 import json
@@ -15,7 +15,7 @@ from report.text import quoted
 
 PREFIX = "ollama:"
 HOST, OWNER, TAG = "registry.ollama.ai", "library", "latest"
-"""What a name leaves out."""
+"""Defaults of what a name leaves out."""
 
 WORD = r"[A-Za-z0-9_](?:[\w.-]*[A-Za-z0-9_])?"
 NAME = re.compile(
@@ -26,14 +26,14 @@ DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 WEIGHTS, ADAPTER = (f"application/vnd.ollama.image.{part}" for part in ("model", "adapter"))
 
 LARGEST = 1 << 20
-"""Bytes of a manifest; usual are some hundreds."""
+"""Most bytes of a manifest; usual are some hundreds."""
 
 LISTED = 12
-"""Models that a message names at most."""
+"""Most models that a message names."""
 
 
 def folders() -> list[Path]:
-    """Where Ollama keeps models on this machine: only what OLLAMA_MODELS names, if it is set."""
+    """Folders of Ollama's models: OLLAMA_MODELS alone if it is set; they need not exist."""
     setting = os.environ.get("OLLAMA_MODELS")
     if setting:
         return [Path(os.path.expanduser(setting))]  # noqa: PTH111 (which stops for an unknown user)
@@ -42,14 +42,15 @@ def folders() -> list[Path]:
 
 
 def is_named(name: str) -> bool:
-    """Whether a name is meant for Ollama."""
+    """Whether a name begins with "ollama:"."""
     return name.startswith(PREFIX)
 
 
 def whole_name(name: str) -> str:
-    """A name of ours, "ollama:smollm2", with its tag, "ollama:smollm2:latest".
+    """Complete a name by its tag, and drop a default host and owner: "ollama:smollm2" becomes
+    "ollama:smollm2:latest".
 
-    raises: ReportError if Ollama knows no such names
+    raises: ReportError if no model of Ollama's can be called so
     """
     host, owner, base, tag = _parts(name)
     place = [part for part, usual in ((host, HOST), (owner, OWNER)) if part != usual]
@@ -79,7 +80,7 @@ def find_blob(name: str) -> Path:
 
 
 def _parts(name):
-    """(host, owner, name, tag)."""
+    """(host, owner, name, tag), with defaults; raises as `whole_name`."""
     spoken = NAME.fullmatch(name.removeprefix(PREFIX))
     if spoken is None:
         raise ReportError(
@@ -95,7 +96,7 @@ def _parts(name):
 
 
 def _blob(folder, manifest, name):
-    """The file of the part with the weights."""
+    """The file of the weights that a manifest names."""
     try:
         if manifest.stat().st_size > LARGEST:
             raise ValueError("it is too long")
@@ -128,7 +129,7 @@ def _blob(folder, manifest, name):
 
 
 def _there():
-    """Names of models that Ollama has pulled, sorted, not all if they are many."""
+    """Sorted names of pulled models, without "ollama:"; at most `LISTED`, then "…"."""
     names = set()
     for folder in folders():
         manifests = folder / "manifests"

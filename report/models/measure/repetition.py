@@ -1,4 +1,4 @@
-"""Which heads find the token that followed an earlier occurrence of the current one."""
+"""Induction of all heads, and token losses, on a span of random tokens that is repeated."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
 
 LENGTH = 64
-"""Random tokens in the repeated span. There are fewer where the context does not take it twice, or
-where the vocabulary has not twice as many different ones."""
+"""Tokens in the repeated span; fewer where the context is shorter than two spans, or the vocabulary
+has fewer than twice as many ordinary tokens."""
 SEQUENCES = 8
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """What a model does with repeated random tokens, sequence by sequence."""
+    """Attention of all heads and losses on repeated random tokens, per sequence."""
 
     length: int
     """Tokens in the repeated span."""
     induction: np.ndarray
     """float64 [sequences, layers, heads], in [0, 1]; see `induction_probability`."""
     unrepeated: np.ndarray
-    """The same probabilities after a span of other tokens."""
+    """The control: the same probabilities where the span follows a span of other tokens."""
     previous_token: np.ndarray
     """float64 [sequences, layers, heads], in [0, 1]; see `previous_token_probability`."""
     loss_first: np.ndarray | None
@@ -46,12 +46,12 @@ class Repetition:
 
     @property
     def sequences(self) -> int:
-        """How many there were."""
+        """Number of sequences."""
         return len(self.induction)
 
 
 def repetition(loaded: "LoadedModel", progress: Callable[..., None] | None = None) -> Repetition:
-    """The `Repetition` of a model over `SEQUENCES` sequences drawn from fixed seeds.
+    """Measure a model on `SEQUENCES` sequences, drawn from fixed seeds.
 
     progress: called with (sequences done, sequences)
     """
@@ -72,7 +72,7 @@ def repetition(loaded: "LoadedModel", progress: Callable[..., None] | None = Non
 
 
 def span(loaded: "LoadedModel") -> int:
-    """How many tokens the repeated span has: `LENGTH`, or what context and vocabulary allow."""
+    """Tokens in the repeated span: `LENGTH`, or fewer to fit the context and the vocabulary."""
     limits = [loaded.identity["context"], loaded.identity.get("made_for")]
     rooms = [(limit - 1) // 2 for limit in limits if limit]
     return min(LENGTH, len(_ordinary(loaded)) // 2, *rooms)
@@ -85,7 +85,7 @@ def _ordinary(loaded):
 
 
 def head_probabilities(loaded: "LoadedModel", token_ids: list[int]) -> np.ndarray:
-    """float64 [layers, heads, query, key]: the attention of every head on one short text."""
+    """Attention probabilities on one short text: float64 [layers, heads, query, key]."""
     measured = measure_passage(loaded, token_ids, measures=())
     layers, heads = measured.largest_targets.shape[:2]
     return np.stack(
@@ -97,7 +97,7 @@ def head_probabilities(loaded: "LoadedModel", token_ids: list[int]) -> np.ndarra
 
 
 def _sequences(loaded, length, seed):
-    """Token ids, lists of int: the repeated sequence, and the one it is compared with."""
+    """Token ids, lists of int: the repeated sequence, and its control."""
     tokenizer, ordinary = loaded.tokenizer, _ordinary(loaded)
     begin = tokenizer.bos_token_id
     begin = tokenizer.cls_token_id if begin is None else begin
@@ -106,9 +106,9 @@ def _sequences(loaded, length, seed):
 
 
 def _losses(loaded, repeated, unrepeated, length):
-    """Mean losses over the span: its first and second occurrence, and after other tokens.
+    """Mean losses of the span, nats a token: first and second occurrence, and in the control.
 
-    The first token of a copy is left out: nothing before it says that it comes.
+    The first token of the span is left out: nothing before predicts it.
     """
     seen, unseen = (token_losses(loaded.model, ids) for ids in (repeated, unrepeated))
     first, second = slice(1, length), slice(length + 1, 2 * length)  # token i is predicted at i - 1

@@ -1,15 +1,17 @@
-// What a study of conditions measured (received/1 and effects.json), as rows of charts and as lines
-// of tooltips. The twins of `rows` in report/figures/parts/received.py and of `cells` in
+// Datasets of a study of conditions (received/1 and effects.json) as rows of charts and lines of
+// tooltips. The twins of `rows` in report/figures/parts/received_numbers.py and of `cells` in
 // filler_effect.py. Positions, layers and heads are indices from 0.
 
 import { known, records } from "./records.js";
 
-// How many decimals say all that a file knows.
+// Decimals of a number that is a multiple of `step`.
 const digits = (step) => Math.ceil(-Math.log10(step) - 1e-9);
-const sum = (one, other) => (one === null || other === null ? null : one + other);
+const sum = (a, b) => (a === null || b === null ? null : a + b);
 
-// texts: conditions.json; lines: [{condition, label}]; cut: whether positions are those of the
-// first condition, so that what others add is left out; noun: what it is that the last one adds
+// The lines of a chart, one per condition, and its points, the positions.
+// file: received/1 of a head; texts: conditions.json; lines: [{condition, label}]; cut: whether
+// positions are those of the first condition, which leaves out what others add; noun: names what
+// the last one adds
 export function received(file, texts, reduction, { lines, cut, noun }) {
   const shown = lines.map(({ condition, label }) => {
     const text = texts.conditions.find((each) => each.name === condition);
@@ -29,14 +31,14 @@ export function received(file, texts, reduction, { lines, cut, noun }) {
     text: [...texts.conditions[0].tokens, ...shown.at(-1).text.positions],
     points: {
       positions: Math.max(...shown.map(({ rows }) => rows.length)),
-      tell: (position) => told(position, shown, texts, { cut, noun }, digits(file.step)),
-      mark: (position) => marked(position, shown.at(-1).text, cut),
+      tell: (position) => tooltip(position, shown, texts, { cut, noun }, digits(file.step)),
+      mark: (position) => positionsOf(position, shown.at(-1).text, cut),
     },
   };
 }
 
 // The tooltip of a position: its token in the first prompt, and the weight in each condition.
-function told(position, shown, texts, { cut, noun }, decimals) {
+function tooltip(position, shown, texts, { cut, noun }, decimals) {
   const here = shown.filter(({ rows }) => rows[position]?.mean != null);
   if (!here.length) return null;
   const tokens = here.map(({ text, places }) => text.tokens[places[position]]);
@@ -63,10 +65,10 @@ function told(position, shown, texts, { cut, noun }, decimals) {
   return lines;
 }
 
-// The two segments that a token lies in. Readers call the names of report/inputs/conditions.py so.
+// The two segments that a token lies in; names of report/inputs/conditions.py -> words for readers.
 const NAMES = { system: "instruction", filler: "addition" };
-const called = (name) => (name.startsWith("template") ? "chat template" : (NAMES[name] ?? name));
-const edge = ({ before, after }) => `of the ${called(before)} and the ${called(after)}`;
+const segment = (name) => (name.startsWith("template") ? "chat template" : (NAMES[name] ?? name));
+const edge = ({ before, after }) => `of the ${segment(before)} and the ${segment(after)}`;
 
 const count = (prompts) => (prompts === 1 ? "1 prompt has it" : `${prompts} prompts`);
 
@@ -75,14 +77,14 @@ function spread(mean, error, decimals) {
   return error === null ? fixed(mean) : `${fixed(mean)} ± ${fixed(error)}`;
 }
 
-// The same token in panels of both kinds: where it is in the prompt that has all, and where in the
-// first condition; -1 where it is not.
-function marked(position, text, cut) {
+// The positions of a token in the last condition and, as "original", in the first one; -1 for none.
+function positionsOf(position, text, cut) {
   if (!cut) return { position, original: text.positions.indexOf(position) };
   return { position: text.positions[position] ?? -1, original: position };
 }
 
-// file: effects.json; names: {column: what a reader calls it}
+// The cells of a map of heads, and their tooltips.
+// file: effects.json; names: {column: label}
 export function effects(file, texts, reduction, { condition, names }) {
   const table = file.tables.effects;
   const cells = records(table)
@@ -106,9 +108,9 @@ export function effects(file, texts, reduction, { condition, names }) {
         const cell = find(item);
         if (!cell) return null;
         const lines = { title: `L${cell.layer}H${cell.head}` };
-        for (const [name, called] of Object.entries(names)) {
+        for (const [name, label] of Object.entries(names)) {
           const error = cell[`${name}_error`];
-          lines[called] = cell[name] === null ? "not known" : spread(cell[name], error, decimals);
+          lines[label] = cell[name] === null ? "not known" : spread(cell[name], error, decimals);
         }
         if (texts.prompts > 1) lines["±"] = `one standard error, ${count(texts.prompts)}`;
         return lines;

@@ -12,7 +12,7 @@ import { positions } from "../reader/positions.js";
 import { walk } from "../reader/walk.js";
 import { textId } from "../reader/words.js";
 import { draw, loadLibrary } from "./drawing.js";
-import { told } from "./expressions.js";
+import { linesOf } from "./expressions.js";
 import { MapDrawing } from "./map_drawing.js";
 import { loadSpec } from "./models.js";
 import { placeTooltip } from "./tooltip.js";
@@ -261,7 +261,7 @@ export class Chart {
 
   // The lines of an item's tooltip, {name: value}.
   told(item) {
-    return told(item.tooltip);
+    return linesOf(item.tooltip);
   }
 
   say(text) {

@@ -1,11 +1,11 @@
-// Draws a chart from a Vega specification. Vega itself is fetched once, when a figure first needs
-// it.
+// Draws a chart from a Vega specification; Vega is fetched once, when a figure first needs it.
 
-import { compiledBy, told } from "./expressions.js";
+import { compiledBy, linesOf } from "./expressions.js";
 import { escaped } from "../reader/words.js";
 
 let library;
 
+// A promise of the module of Vega.
 export function loadLibrary() {
   library ??= import("../vega.js").catch((error) => {
     library = null; // it may be tried again
@@ -14,8 +14,8 @@ export function loadLibrary() {
   return library;
 }
 
-// A running view of `spec` in `box`, with its first data at once: scales of an empty chart would
-// have no domain, and a chart would be drawn twice.
+// A promise of a running view of `spec` in the element `box`. It has its data from the beginning:
+// scales of an empty chart would have no domain, and the chart would be drawn twice.
 // datasets: {name: rows}; values: {signal: value}
 export async function draw(box, spec, datasets, values) {
   const { View, parse, expressionInterpreter, Handler } = await loadLibrary();
@@ -32,27 +32,27 @@ export async function draw(box, spec, datasets, values) {
     renderer: "canvas",
     expr: compiledBy(expressionInterpreter),
     logLevel: 1, // errors only: Vega warns of the empty layers that wait for a mark
-    tooltip: (handler, event, item, lines) => call(handler, event, item, told(lines)),
+    tooltip: (handler, event, item, lines) => call(handler, event, item, linesOf(lines)),
   });
   await breath();
   breatheBeforeDrawing(view);
   return view.runAsync();
 }
 
-// Vega evaluates a new chart, once more as soon as its size is known, and draws it after each, all
-// at one go: here it is drawn once, and a breath later. A slider's step is drawn as it comes.
+// Vega evaluates and draws a new chart, and does so again once its size is known, all in one task:
+// here it is drawn once, in a task of its own. A slider's step is drawn as it comes.
 function breatheBeforeDrawing({ _renderer: renderer }) {
-  if (!renderer) return; // Vega keeps it to itself, and may call it otherwise one day
-  let drawn;
-  const draw = async (scene) => {
+  if (!renderer) return; // private to Vega, which may rename it
+  let first;
+  const drawFirst = async (scene) => {
     await breath();
     delete renderer.renderAsync;
     return renderer.renderAsync(scene);
   };
-  renderer.renderAsync = (scene) => (drawn ??= draw(scene));
+  renderer.renderAsync = (scene) => (first ??= drawFirst(scene));
 }
 
-// Lets the page answer to its reader between the steps, each of which takes a while.
+// Ends the task, so that the page can answer its reader before the next slow step.
 const breath = () =>
   new Promise((done) => {
     const { port1, port2 } = new MessageChannel();

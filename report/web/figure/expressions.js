@@ -40,7 +40,7 @@ class Told {
 }
 
 // The lines of a tooltip, {name: value}: worked out now if they were put off (`Told`), else unchanged.
-export const told = (tooltip) => (tooltip instanceof Told ? tooltip.toJSON() : tooltip);
+export const linesOf = (tooltip) => (tooltip instanceof Told ? tooltip.toJSON() : tooltip);
 
 // Sets the channels of an item; returns whether one has changed.
 function encode(item, params, marktype, channels, values) {

@@ -1,10 +1,11 @@
-// The overview of a map of which a part is shown: all of it, small, with a frame around the part.
-// The frame can be dragged, and a press beside it brings it there. Keys that do the same are on the
-// chart, so it is nothing to read or to stop at for those who do not see it.
+// The overview beside a map that is zoomed in: the whole map, small, with a frame around the part
+// that the chart shows. The frame can be dragged, and a press beside it brings it there. The chart
+// has keys for the same, so the overview is hidden from screen readers.
 
 const SIZE = 150; // pixels of an edge
 
 export class Overview {
+  // zoom: the `Zoom` of the chart (zoom.js)
   constructor(zoom) {
     this.zoom = zoom;
     this.element = make("div", "live-figure__overview");
@@ -20,6 +21,7 @@ export class Overview {
     this.title.remove();
   }
 
+  // part: the cells that the chart shows, {top, left, rows, columns}; null removes the overview
   // aside: where it is, "right" or "below"
   show(part, aside) {
     const { element, frame, zoom } = this;
@@ -47,14 +49,15 @@ export class Overview {
     this.draw();
   }
 
+  // Draws the small map, unless it is finished for this map and these colours.
   draw() {
     const { map } = this.zoom.chart;
     const { shown } = this.zoom.chart;
-    const finished = this.of === shown && this.colours === map?.colours;
+    const finished = this.drawnFor === shown && this.colours === map?.colours;
     if (!map || !this.element.isConnected || finished) return;
     const drawn = map.small(shown, { width: SIZE, height: SIZE });
-    if (!drawn) return; // it is called again once there is something
-    [this.of, this.colours] = drawn.done ? [shown, map.colours] : [];
+    if (!drawn) return; // `draw` is called again once there is
+    [this.drawnFor, this.colours] = drawn.done ? [shown, map.colours] : [];
     const side = SIZE * Math.ceil(devicePixelRatio);
     Object.assign(this.picture, { width: side, height: side });
     const pen = this.picture.getContext("2d");
@@ -64,13 +67,13 @@ export class Overview {
 
   watch() {
     const { element, zoom } = this;
-    let grip = null; // where in the part it is held, [rows, columns]
+    let grip = null; // where the frame is held, [rows, columns] from its corner
     const placeOf = (event) => {
       const { left, top, width, height } = this.picture.getBoundingClientRect();
       const { size } = zoom.map;
       return [((event.clientY - top) * size) / height, ((event.clientX - left) * size) / width];
     };
-    const bring = (event) => {
+    const move = (event) => {
       const [row, column] = placeOf(event);
       const { rows } = zoom.wanted;
       zoom.to({ top: row - grip[0], left: column - grip[1], rows }, false);
@@ -84,9 +87,9 @@ export class Overview {
       const held = [row - top, column - left];
       const inside = held[0] >= 0 && held[0] < rows && held[1] >= 0 && held[1] < columns;
       grip = inside ? held : [rows / 2, columns / 2];
-      bring(event);
+      move(event);
     });
-    element.addEventListener("pointermove", (event) => grip && zoom.wanted && bring(event));
+    element.addEventListener("pointermove", (event) => grip && zoom.wanted && move(event));
     for (const type of ["pointerup", "pointercancel"]) {
       element.addEventListener(type, () => (grip = null));
     }

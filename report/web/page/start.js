@@ -1,25 +1,25 @@
 // The first script of a page, and a small one. It brings the others when a reader needs them, so
 // that opening an article costs its text and the pictures in the window, no more.
 //
-// A figure is needed as soon as a good part of it is in the window. Once the reader has begun to
-// scroll, it is needed while it is still some way off; where the address names it, at once. A
-// passage is needed when somebody points at it. What the reader did before the other scripts came
-// is done again once they are here: a token that is pointed at, a button that was pressed.
+// A figure is needed once a good part of it is in the window; after the reader's first act, while
+// it is still some way off; at once if the address names it. A passage is needed when somebody
+// points at it. Events that came before the other scripts are sent again once these have loaded: a
+// token that is pointed at, a button that was pressed.
 
 // Fetched side by side; early.js or embed.js lists them.
 const MODULES = window.scriptsOfFigures ?? [];
 const USED = ".live-figure, .passage, .passage__bar, .passage__long, .figure-ref, .head-name";
-const PRESSED = "button, summary, .token";
-// Of a figure, or of the window that it fills; of less, its still picture will do until an act.
+const BUTTONS = "button, summary, .token";
+// Of a figure, or of a window that it fills; below that, the still picture will do until an act.
 const PART = 0.5;
-const STEPS = Array.from({ length: 21 }, (_, step) => step / 20); // of a figure: one higher than the window
+const STEPS = Array.from({ length: 21 }, (_, step) => step / 20); // fine, for a figure higher than the window
 const AHEAD = "400px";
 
 const root = new URL("..", import.meta.url); // the folder that all assets are in
 const waiting = new Map(); // element -> what to do when it is needed
 const needed = new Set(); // figures that waited for the other scripts
-const missed = new Map(); // type of event -> the last one that nobody heard
-let others;
+const missed = new Map(); // type of event -> the last one before the other scripts
+let others; // a promise of the other scripts
 
 const observer = (isNeeded, options) =>
   new IntersectionObserver(
@@ -30,13 +30,13 @@ const isSeen = ({ intersectionRatio, intersectionRect }) =>
   intersectionRatio >= PART || intersectionRect.height >= PART * innerHeight;
 const seen = observer(isSeen, { threshold: STEPS });
 const near = observer((each) => each.isIntersecting, { rootMargin: AHEAD });
-let watched = [seen];
+let observers = [seen];
 
 // Runs `act` once when `element`, a figure, is needed.
 function whenNear(element, act) {
   const before = waiting.get(element);
   waiting.set(element, () => [before?.(), act()]);
-  watched.forEach((each) => each.observe(element));
+  observers.forEach((each) => each.observe(element));
 }
 
 function forget(element) {
@@ -66,8 +66,8 @@ function load() {
   }, fail);
 }
 
-// Without the scripts, still pictures stay. They are tried again with the next act of the reader,
-// and once there is a network.
+// Without the scripts, still pictures stay. The scripts are fetched again with the next act of the
+// reader, and once there is a network.
 function fail(error) {
   console.warn(error);
   others = null;
@@ -76,7 +76,7 @@ function fail(error) {
     figure.querySelector(".live-figure__live").textContent =
       "This figure could not be loaded (its scripts could not be fetched). The still picture stays.";
   }
-  addEventListener("online", page, { once: true });
+  addEventListener("online", begin, { once: true });
 }
 
 // Gives a figure that has been drawn its toolbar.
@@ -88,17 +88,18 @@ function loadWithCharts(figure) {
   load();
 }
 
+// Keeps an event for `repeat`, and loads the other scripts.
 function miss(event) {
   if (!event.isTrusted || !event.target.closest?.(USED)) return;
   const pressed = ["click", "keydown"].includes(event.type);
-  if (!pressed || event.target.closest(PRESSED)) missed.set(event.type, event);
+  if (!pressed || event.target.closest(BUTTONS)) missed.set(event.type, event);
   lookAhead();
   load();
 }
 
-// From the first act of the reader on.
+// Called at the first act of the reader: figures are needed before they are in the window.
 function lookAhead() {
-  watched = [seen, near];
+  observers = [seen, near];
   for (const element of waiting.keys()) near.observe(element);
 }
 
@@ -111,7 +112,8 @@ function repeat() {
   }
 }
 
-function page() {
+// Runs on every page that comes into the window.
+function begin() {
   window.watchPictures?.();
   nameButtons();
   for (const element of waiting.keys()) if (!element.isConnected) forget(element);
@@ -134,11 +136,11 @@ function page() {
 function nameButtons() {
   if (!document.querySelector(".live-figure input[name=head]")) return;
   for (const name of document.querySelectorAll("span.head-name")) {
-    const made = Object.assign(document.createElement("button"), { className: "head-name", type: "button" });
-    made.textContent = name.textContent;
-    made.dataset.model = name.dataset.model;
-    made.setAttribute("aria-pressed", "false");
-    name.replaceWith(made);
+    const button = Object.assign(document.createElement("button"), { className: "head-name", type: "button" });
+    button.textContent = name.textContent;
+    button.dataset.model = name.dataset.model;
+    button.setAttribute("aria-pressed", "false");
+    name.replaceWith(button);
   }
 }
 
@@ -157,5 +159,5 @@ addEventListener(
 MISSED.forEach((type) => addEventListener(type, miss, true));
 
 // Material for MkDocs announces every page, the first one included; elsewhere there is only one.
-if (window.document$) window.document$.subscribe(page);
-else page();
+if (window.document$) window.document$.subscribe(begin);
+else begin();
