@@ -31,7 +31,7 @@ from report.errors import (
     ReportError,
     UsageError,
     command,
-    named,
+    project_option,
     setup,
 )
 from report.files import cannot_write
@@ -64,7 +64,7 @@ say = terminal.say
 
 
 def _named(root: Path | None):
-    named[:] = [root] if root else []
+    project_option[:] = [root] if root else []
     return root
 
 
@@ -519,7 +519,7 @@ def main(commands: typer.Typer = app):
         try:
             commands()
         finally:
-            named.clear()
+            project_option.clear()
 
 
 @contextmanager
