@@ -1,7 +1,6 @@
 """The command line: `python -m report site` makes the whole site; see `report.pipeline`.
 
-All commands stand in one file because this is the list of what can be asked, with every option
-and all that is said.
+All commands stand in one file because this is the list of them, with every option and message.
 """
 
 from report.errors import end_quietly
@@ -31,7 +30,7 @@ from report.errors import (
     ReportError,
     UsageError,
     command,
-    named,
+    project_option,
     setup,
 )
 from report.files import cannot_write
@@ -41,7 +40,7 @@ from report.study.options import Apart, Options, with_options
 
 
 class Commands(typer.core.TyperGroup):
-    """The commands; of an argument that is wrong, no secret and no control character is said."""
+    """The commands; errors about arguments show no secret and no control character."""
 
     def invoke(self, ctx):
         try:
@@ -63,8 +62,8 @@ terminal = Terminal()
 say = terminal.say
 
 
-def _named(root: Path | None):
-    named[:] = [root] if root else []
+def _note_project(root: Path | None):
+    project_option[:] = [root] if root else []
     return root
 
 
@@ -74,7 +73,7 @@ Root = Annotated[
         "--project",
         help="Folder of the publication.",
         show_default="the nearest",
-        callback=_named,
+        callback=_note_project,
     ),
 ]
 Only = Annotated[
@@ -232,9 +231,9 @@ def freeze(
         request = _request(where, study, options, force)
         studies = pipeline.read(request)
         if apart.kind:
-            studies = _apart(studies, apart.kind)
-        all_found = pipeline.measure(studies, request, terminal, False, measurer)
-        for article, datasets in zip(studies, all_found, strict=True):
+            studies = _parts(studies, apart.kind)
+        all_datasets = pipeline.measure(studies, request, terminal, False, measurer)
+        for article, datasets in zip(studies, all_datasets, strict=True):
             for folder in frozen.freeze(article.name, [model.folder for model in datasets], where):
                 say(f"{article.name}: frozen in {as_typed(folder)}")
 
@@ -451,8 +450,8 @@ def _request(where, study, options, force=False):
     return Request(where, study, options.given, force, app)
 
 
-def _apart(studies, kind):
-    """The parts of articles that are measured apart; UsageError where no article has one."""
+def _parts(studies, kind):
+    """The parts of a kind that articles have measured apart; UsageError if there are none."""
     parts = [part for article in studies for part in article.parts]
     parts = [part for part in parts if part.front_matter.kind == kind]
     if not parts:
@@ -462,7 +461,7 @@ def _apart(studies, kind):
 
 @contextmanager
 def _measurer(address):
-    """What measures: a Ray cluster, or None for this process."""
+    """The measurer on the Ray cluster at an address; None, for this process, without one."""
     if address is None:
         yield None
         return
@@ -499,7 +498,7 @@ def _common(
 
 
 def _require_here():
-    """Stop where the folder that the command is run in was removed."""
+    """Check the folder that the command is run in; UsageError if it was removed."""
     try:
         Path.cwd()
     except FileNotFoundError as error:
@@ -511,19 +510,20 @@ def _require_here():
 
 def main(commands: typer.Typer = app):
     """Run a command line. A `ReportError` becomes one sentence and an exit code of 1 or 2, and so
-    does a full disk, also where it is what is said that finds no room."""
-    # Among what imports make there is no garbage: to look for it seldom saves a sixth of them.
+    does a full disk, even if it is output that finds no room."""
+    # Imports make no garbage; looking for it seldom saves a sixth of their time.
     gc.set_threshold(10_000)
-    with _errors_said():
+    with _errors_in_words():
         _require_here()
         try:
             commands()
         finally:
-            named.clear()
+            project_option.clear()
 
 
 @contextmanager
-def _errors_said():
+def _errors_in_words():
+    """Exit with an error as a sentence on stderr."""
     try:
         yield
     except Exception as error:
@@ -539,12 +539,12 @@ def _errors_said():
 
 
 GUARDED = ("site", "render", "measure", "freeze", "why", "serve", "explore")
-"""Commands that run what authors wrote."""
+"""Commands that run authors' code."""
 
 
 def program():
-    """The command line as a process of its own: `main`, watched where authors' files are run."""
-    with _errors_said():
+    """Run `main` as the whole process, in a child that is watched if it runs authors' code."""
+    with _errors_in_words():
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see `end_quietly`
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if sys.argv[1:] and sys.argv[1] not in GUARDED:

@@ -1,7 +1,6 @@
-"""Errors that a user can mend, each said in one sentence; `__main__` prints no traceback.
+"""Errors that a user can mend, each one sentence, and the commands that these tell to type.
 
-Most end in what to type. That differs: the project's own repository has a Makefile, an installed
-package has a command.
+`__main__` prints no traceback. The repository has a Makefile, an installed package a command.
 """
 
 import json
@@ -22,10 +21,10 @@ VERSION = "0.1.0"
 NAME = "attention-focus-plots"
 """Name of the package, and of the command that it brings."""
 PROGRAM = NAME if INSTALLED or Path(sys.argv[0]).name == NAME else "python -m report"
-"""What starts the command line, as its reader has."""
+"""What starts the command line where this runs."""
 
 TRACEBACK = "REPORT_TRACEBACK"
-"""Variable of the environment; where it is set, an error is shown with what it came from."""
+"""Variable of the environment; where it is set, an error is shown with its traceback."""
 
 
 def end_quietly() -> None:
@@ -55,11 +54,11 @@ class UsageError(ReportError):
 
 
 class OwnFileError(ReportError):
-    """A file of an author's own is wrong, which is named: no key of front matter is to blame."""
+    """A file of an author's own is wrong. The message names it, and no key of front matter."""
 
 
 class DamagedError(ReportError):
-    """A dataset is not as it was written, whatever asks for it."""
+    """A dataset is not as it was written, whoever reads it."""
 
 
 OF_HUB = re.compile(r"(?i)HF_.*|HUGGING_?FACE_.*|(all|https?|no)_proxy")
@@ -67,15 +66,13 @@ OF_HUB = re.compile(r"(?i)HF_.*|HUGGING_?FACE_.*|(all|https?|no)_proxy")
 
 
 def of_hub(error: BaseException) -> ReportError:
-    """The ReportError for what nobody expects of the hub's library, which heeds the environment.
-
-    What it says is repeated only of a package that is missing: else it may hold a token.
-    """
+    """The ReportError for an unexpected error of the hub's library: it lists the variables that are
+    set, and has the error's own message only for a missing package, as others may hold a token."""
     reason = f": {error}" if isinstance(error, ImportError) else ""
-    given = ", ".join(sorted(filter(OF_HUB.fullmatch, os.environ))) or "none is"
+    present = ", ".join(sorted(filter(OF_HUB.fullmatch, os.environ))) or "none is"
     return ReportError(
         f"the Hugging Face hub cannot be asked as this machine is set up ({type(error).__name__}"
-        f"{reason}). Correct or unset what is wrong of the variables that are set ({given}): an "
+        f"{reason}). Correct or unset what is wrong of the variables that are set ({present}): an "
         "endpoint or a proxy is http://HOST:PORT (a proxy socks5:// needs the package socksio), a "
         "timeout a whole number, a token letters and digits (`hf auth login` writes it anew)."
     )
@@ -84,13 +81,13 @@ def of_hub(error: BaseException) -> ReportError:
 def command(task: str, installed: bool | None = None, **options: object) -> str:
     """What to type for a task, to be quoted in a sentence.
 
-    In the folder of the repository, about itself, `make site STUDY=x`; else
-    `attention-focus-plots site --study x`, or `python -m report` with the project that was named.
+    In the repository, for its own project, `make site STUDY=x`; else
+    `attention-focus-plots site --study x`, or `python -m report`, with `--project` if it was given.
 
     task: a command of the program that the Makefile has as well
-    installed: whether it is for the installed package; None: for what is here
-    options: of the command, under the names of the Makefile's variables in lower case, a list for
-        several; `site_url` is a variable of the environment for both
+    installed: whether the reader has the installed package; None: as it is here
+    options: name of the Makefile's variable in lower case -> value, or list of values; `site_url`
+        is a variable of the environment for both
     """
     given = {
         name: [str(each) for each in value] if isinstance(value, list) else [str(value)]
@@ -103,20 +100,20 @@ def command(task: str, installed: bool | None = None, **options: object) -> str:
         return " ".join(
             ["make", task, *(f"{name.upper()}={text}" for name, text in quoted.items())]
         )
-    if here and named:
-        given["project"] = [str(named[-1])]
+    if here and project_option:
+        given["project"] = [str(project_option[-1])]
     address = [f"SITE_URL={value}" for value in given.pop("site_url", [])]
     words = (f"--{name} {shlex.quote(value)}" for name, values in given.items() for value in values)
     return " ".join([*address, PROGRAM if here and not INSTALLED else NAME, task, *words])
 
 
-named: list[Path] = []
-"""The folder of the project that the command line names; none if it does not."""
+project_option: list[Path] = []
+"""The folder that `--project` names, as the only entry; empty without the option."""
 
 
 def _elsewhere():
-    """Whether `make` would not do it: its file is that of the repository, for itself."""
-    folders = {Path.cwd(), *(path.resolve() for path in named)}
+    """Whether `make` would not do: the Makefile is the repository's, for its own project."""
+    folders = {Path.cwd(), *(path.resolve() for path in project_option)}
     return INSTALLED or folders != {PACKAGE.parent}
 
 
@@ -124,17 +121,15 @@ def setup(extra: str = "measure") -> str:
     """What to type to install a package that is missing; extra: the extra that asks for it."""
     if INSTALLED:
         return f"pip install '{NAME}[{extra}]'"
-    there = Path.cwd() != PACKAGE.parent
-    return f"make -C {shlex.quote(str(PACKAGE.parent))} setup" if there else "make setup"
+    root = PACKAGE.parent
+    return "make setup" if Path.cwd() == root else f"make -C {shlex.quote(str(root))} setup"
 
 
 def requirement() -> str | None:
-    """What `pip install` takes to have this very program elsewhere, by pip's own record of it.
+    """What `pip install` takes to have this very program elsewhere, by pip's record (PEP 610).
 
-    The record is that of PEP 610, without user and password.
-
-    returns: a requirement that measures, with the version, or with the address that it came from;
-        None where it came from a folder or a file on this machine, or was not installed
+    returns: the package with its extra `measure` and its version, or the address that it came from
+        without user and password; None if it came from this machine's disk or is not installed
     """
     try:
         installed = metadata.distribution(NAME)

@@ -89,11 +89,11 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
             return
         pages, opened = _drawn(studies, datasets, request, terminal, beside)
     write(pages, opened, request, read_site(config))
-    last.drawn()
+    last.note_pages()
     names = [study.name for study in studies]
     left_out = [name for name in study_names(request.project.articles) if name not in names]
     build(config, folder, left_out, builder)
-    last.built(question)
+    last.note_build(question)
 
 
 def make_pages(request: Request, terminal: Terminal) -> None:

@@ -1,4 +1,4 @@
-"""How much each head reads of what each head in a lower layer writes, by the weights alone.
+"""How much of what a head writes each head of the layers above reads, by the weights alone.
 
     score = |OV of the writer . R| / (|OV of the writer| |R|)
 
@@ -6,12 +6,12 @@ in Frobenius norms; R is the reader's QK for its queries (Q), the same transpose
 and its OV for its values (V). QK = W_Q W_K^T and OV = W_V W_O act on rows. The gain of the norm
 before an attention is part of what it reads with, and that of a norm after it part of what it
 writes; a LayerNorm takes the mean away, so that is no part of what is read. Scales of norms, which
-follow the text, cancel, and so does any number that multiplies a layer. Queries and keys are those
-of one place: a rotation would turn them by how far apart tokens are. Biases are left out, since
-they do not depend on what was written.
+depend on the text, cancel, and so does any number that multiplies a layer. Queries and keys are of
+one position: between two, a rotation would turn them. Biases are left out, since they do not depend
+on what was written.
 
-Were what is written turned at random, the mean square of a score would be 1 / hidden size, whatever
-both matrices are: E |A U B|^2 = |A|^2 |B|^2 / d for a random rotation U.
+If a random rotation U turned what is written, the mean square of a score would be 1 / hidden size
+for any two matrices: E |A U B|^2 = |A|^2 |B|^2 / d.
 source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"
 """
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 SEED = 20261120
 
 NAMES = "q", "k", "v"
-"""What a reader may read by: queries, keys, values."""
+"""Inputs of a reader: queries, keys, values."""
 
 
 @dataclass(frozen=True)
 class Circuit:
-    """What the heads of a layer read and write, float64; norms' gains are part of it.
+    """Weights by which the heads of a layer read and write, float64, with the gains of norms.
 
     query, key: [heads, hidden_size, head_dim]; value: [heads, hidden_size, value_dim]
     output: [heads, value_dim, hidden_size]
@@ -57,30 +57,31 @@ class Circuit:
 
 
 def composition(
-    loaded: "LoadedModel", done: Callable[[int], object] = lambda layer: None
+    loaded: "LoadedModel", progress: Callable[[int], object] = lambda layers: None
 ) -> dict[str, np.ndarray]:
-    """The composition scores of every two heads of a model.
+    """The composition scores, 0 to 1, of every two heads of a model.
 
-    done: called with the number of layers that are done
-    returns: "q", "k" and "v" -> float32 [layers, heads, layers, heads], of readers, then writers;
-        NaN for a writer that is not in a lower layer, or a head whose weights are zero
+    progress: called with the number of layers that are done
+    returns: "q", "k" and "v" -> float32 [reader's layer, head, writer's layer, head]; NaN for a
+        writer that is not in a lower layer, or a head whose weights are zero
     raises: ReportError as `circuits` does
     """
     parts = anatomy(loaded)
     layers, heads = len(parts.layers), parts.heads
     values = {name: np.full((layers, heads) * 2, np.nan, np.float32) for name in NAMES}
     writers: list[torch.Tensor] = []
-    for layer, each in enumerate(circuits(loaded)):
-        for name, reader in _readers(each).items():
+    for layer, circuit in enumerate(circuits(loaded)):
+        for name, reader in _readers(circuit).items():
             for below, writer in enumerate(writers):
                 values[name][layer, :, below] = _scores(reader, writer)
-        writers.append((reduced(each.value) @ each.output).float())
-        done(layer + 1)
+        writers.append((reduced(circuit.value) @ circuit.output).float())  # |W A| = |OV A|
+        progress(layer + 1)
     return values
 
 
 def _readers(circuit):
-    """Name -> float32 [heads, hidden_size, rank]: as long as each head's QK, its transpose, OV."""
+    """Name -> float32 [heads, hidden_size, rank], for QK, its transpose and OV of each head: |A R|
+    is the same for any A, in fewer columns."""
     pairs = (
         (circuit.query, circuit.key),
         (circuit.key, circuit.query),
@@ -91,49 +92,52 @@ def _readers(circuit):
 
 
 def _scores(reader, writer):
-    """float32 [readers, writers]; NaN where one of both is zero."""
-    both = torch.einsum("wvd,rdk->rwvk", writer, reader).flatten(2).norm(dim=2)
-    sizes = reader.flatten(1).norm(dim=1)[:, None] * writer.flatten(1).norm(dim=1)
-    return (both / sizes).numpy()
+    """float32 [reader, writer]; NaN where either is zero.
+
+    reader: [heads, hidden_size, rank]; writer: [heads, rank, hidden_size]
+    """
+    products = torch.einsum("wvd,rdk->rwvk", writer, reader).flatten(2).norm(dim=2)
+    norms = reader.flatten(1).norm(dim=1)[:, None] * writer.flatten(1).norm(dim=1)
+    return (products / norms).numpy()
 
 
 def circuits(loaded: "LoadedModel") -> Iterator[Circuit]:
-    """What the heads of each layer read and write.
+    """The circuit of each layer.
 
     raises: ReportError as `checked` and `anatomy` do; for a model whose attention shows scores
         alone, or whose queries, keys or values are not linear in what it reads
     """
-    checked(loaded)  # here modules learn how they rotate, which states of ours would not show
+    checked(loaded)  # here modules learn how they rotate, which the states below would not show
     parts = anatomy(loaded)
-    gives_tuples(loaded.model)  # runs the model, which is not possible below
+    gives_tuples(loaded.model)  # remembers what a run tells; below, none is possible
     for layer, each in enumerate(parts.layers):
-        yield _circuit(loaded, layer, each)
+        yield _circuit(loaded, layer, each.part, each.norm_after)
 
 
-def _circuit(loaded, layer, parts):
-    part, size = parts.part, parts.part.output_weight().shape[0]
+def _circuit(loaded, layer, part, norm_after):
+    size = part.output_weight().shape[0]
     state = torch.eye(size, dtype=part.output_weight().dtype, device=loaded.model.device)
-    norm = shape_of(lambda given: what_enters(loaded, layer, given), state[:2])
-    columns = [projections(loaded, layer, few) for few in state.split(at_once(loaded))]
-    query, key, value = (torch.cat(each, 1) for each in zip(*columns, strict=True))
+    norm = shape_of(lambda states: what_enters(loaded, layer, states), state[:2])
+    rows = [projections(loaded, layer, chunk) for chunk in state.split(at_once(loaded))]
+    query, key, value = (torch.cat(each, 1) for each in zip(*rows, strict=True))
     _require_linear(loaded, layer, (query, key, value))
     heads, gain = part.heads, norm.gain[0][:, None]
-    read = [
-        _shared(centre((gain * each).mT, norm.centred).mT, heads) for each in (query, key, value)
+    inputs = [
+        _by_head(centre((gain * each).mT, norm.centred).mT, heads) for each in (query, key, value)
     ]
     output = part.output_weight().double().unflatten(1, (heads, -1)).permute(1, 2, 0)
-    if parts.norm_after is not None:
-        output = parts.norm_after.gain * centre(output, parts.norm_after.centred)
-    return Circuit(*(each.cpu() for each in (*read, output)))
+    if norm_after is not None:
+        output = norm_after.gain * centre(output, norm_after.centred)
+    return Circuit(*(each.cpu() for each in (*inputs, output)))
 
 
-def _shared(matrices, heads):
-    """One matrix a head; several heads may share one."""
+def _by_head(matrices, heads):
+    """[heads, ...] of [key heads, ...], of which each is shared by as many heads."""
     return matrices.repeat_interleave(heads // len(matrices), 0)
 
 
 def _require_linear(loaded, layer, weights):
-    """Stop where queries, keys or values of a random state are not what the weights make of it."""
+    """ReportError if the queries, keys or values of a random state are not state @ weight."""
     generator = torch.Generator().manual_seed(SEED)
     dtype = structure(loaded.model)[layer].output_weight().dtype
     state = torch.randn(1, weights[0].shape[1], generator=generator).to(loaded.model.device, dtype)

@@ -34,11 +34,11 @@ def left_out(data: PassageModels) -> str:
 
 
 def caption(data: PassageModels) -> str:
-    where = "training step" if _steps(data) else "number of parameters"
+    axis = "training step" if _steps(data) else "number of parameters"
     mean = "The line joins the" if _steps(data) else "Large points with a name are"
     return (
         "A point is a head: how often it looks most at the first token. To the right is the "
-        f"{where} of its model. {mean} means over all heads. Token 0 is left out. "
+        f"{axis} of its model. {mean} means over all heads. Token 0 is left out. "
         f"{token_names.first_tokens(data)}"
     ).strip()
 
@@ -80,12 +80,12 @@ def chart(data: PassageModels, **state: str) -> altair.LayerChart:
         filled=True, size=70, opacity=1, color=altair.ExprRef("ink"), aria=False
     )
     # Models of several sizes are no course of one training: their means have names, and no line.
-    named = means.mark_text(dy=-13, fontWeight=600, aria=False)
-    joined = line if _steps(data) else named.encode(text=altair.Text("model:N"))
+    names = means.mark_text(dy=-13, fontWeight=600, aria=False)
+    line_or_names = line if _steps(data) else names.encode(text=altair.Text("model:N"))
     at = {"x": x, "y": y}
     return layered(
         points.encode(**at, tooltip=tooltip),
-        joined.encode(**at),
+        line_or_names.encode(**at),
         dots.encode(**at, tooltip=tooltip),
     )
 
@@ -95,14 +95,14 @@ def rows(data: PassageModels, **state: str) -> Rows:
     records = []
     for (place, label), model in zip(_places(data), data.models, strict=True):
         table = model.measured("first_token")
-        here = table["source"] == source
+        mask = table["source"] == source
         common = {"model": label, "place": place}
-        heads = zip(*(table[name][here] for name in ("layer", "head", "first_token")), strict=True)
+        heads = zip(*(table[name][mask] for name in ("layer", "head", "first_token")), strict=True)
         records += [
             common | {"what": "head", "named": f"L{layer}H{head}", "first_token": value}
             for layer, head, value in heads
         ]
-        mean = table["first_token"][here].mean()
+        mean = table["first_token"][mask].mean()
         records.append(common | {"what": "mean", "named": "mean of all heads", "first_token": mean})
     return records
 
@@ -118,23 +118,23 @@ def seen(data: PassageModels, **state: str) -> str:
 
 
 def alt(data: PassageModels, **state: str) -> str:
-    said = ", ".join(f"{label} {percent(mean)}" for _, label, mean in _means(data, state))
-    return f"{title(data)}. Means over all heads: {said}."
+    means = ", ".join(f"{label} {percent(mean)}" for _, label, mean in _means(data, state))
+    return f"{title(data)}. Means over all heads: {means}."
 
 
 def _means(data, state):
-    """(place, label, mean) of every model, along the axis."""
+    """[(place, label, mean over heads), ...] of the models, sorted by place."""
     means = [row for row in rows(data, **state) if row["what"] == "mean"]
     return sorted((row["place"], row["model"], float(row["first_token"])) for row in means)
 
 
 def _steps(data):
-    """The training step of every model, if they are of one training and all tell one, else None."""
+    """The models' training steps, in their order; None if one lacks it, or trainings differ."""
     return training_steps([model.manifest["model"] for model in data.models], data.labels)
 
 
 def _places(data):
-    """(value on the horizontal axis, label) of every model."""
+    """[(training step, else number of parameters, label), ...] of the models, in their order."""
     steps = _steps(data)
     if steps is None:
         steps = [model.manifest["model"].get("parameters") or 0 for model in data.models]

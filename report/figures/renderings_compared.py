@@ -23,7 +23,7 @@ BAR = (0.45, 0.6)
 """Opacity of the bars: (on light, on dark)."""
 
 ROOM = 14
-"""Pixels that a layer needs for them."""
+"""Pixels that a layer needs to have bars."""
 
 MEASURES = {"times": "times uniform attention", "probability": "probability"}
 
@@ -52,9 +52,9 @@ def caption(data: TableData) -> str:
 
 
 def _outside(data):
-    """(how many points lie outside their bar, how many points there are)."""
+    """(number of points outside their bar, number of all points)."""
     outside = points = 0
-    for name in _compared(data):
+    for name in _classes(data):
         for rendering in data.renderings:
             values = data.shares(name, rendering)[data.even(name, rendering) > 0]
             if not len(values):
@@ -76,14 +76,14 @@ def controls(data: TableData) -> list[Control | Switch]:
 
 def panels(data: TableData) -> list[str]:
     """Titles of the panels: the classes."""
-    return list(_compared(data).values())
+    return list(_classes(data).values())
 
 
-def _compared(data):
-    """The classes that uniform attention would give something: dict of class to its name."""
+def _classes(data):
+    """The classes to which uniform attention would give something: class -> its title."""
     return {
-        name: named
-        for name, named in target_classes.present(data).items()
+        name: title
+        for name, title in target_classes.present(data).items()
         if any(data.even(name, rendering).any() for rendering in data.renderings)
     }
 
@@ -101,7 +101,7 @@ def legends(data: TableData) -> list[list[dict[str, str]]]:
 
 def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
     renderings = target_classes.renderings(data)
-    layers = _layers(list(_compared(data))[panel], renderings)
+    layers = _layers(list(_classes(data))[panel], renderings)
     x, y = rank_lines.layer_axis(data, "place", around=0.3), _y()
     colour, dash, shape = _looks(list(renderings))
     line = layers.mark_line(strokeWidth=1.7, aria=False)
@@ -131,7 +131,7 @@ def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
         ),
         theme.Source("class_shares.json", "tables", ["heads"]),
         description=f"{panels(data)[panel]}: what they get, by layer, in each way of writing",
-        shows={"heads": [["target", "=", list(_compared(data))[panel]], ["even", ">", 0]]},
+        shows={"heads": [["target", "=", list(_classes(data))[panel]], ["even", ">", 0]]},
         params=[
             *choices.params(state),
             *marking.marked("layer", "head"),
@@ -141,7 +141,7 @@ def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
 
 
 def _layers(target, renderings):
-    """The heads of a layer as one row: their mean, their middle half, and the largest."""
+    """A row for each layer and rendering: mean, middle half and largest share of its heads."""
     order = ", ".join(f"'{name}'" for name in renderings)
     labels = ", ".join(f"{name}: '{label}'" for name, label in renderings.items())
     return (
@@ -208,19 +208,19 @@ def rows(data: TableData, panel: int = 0, **state: str) -> dict[str, Rows]:
 
 
 def alt(data: TableData, panel: int = 0, **state: str) -> str:
-    """What the class gets in each way of writing."""
+    """What the panel's class gets in each way of writing."""
     shown = state["shown"]
-    target = list(_compared(data))[panel]
-    given = []
+    target = list(_classes(data))[panel]
+    phrases = []
     for name, label in target_classes.renderings(data).items():
         mean, even = data.shares(target, name).mean(), data.even(target, name).mean()
-        said = f"{percent(mean, 1)}"
+        amount = f"{percent(mean, 1)}"
         if shown == "times":
-            said = f"{number(mean / even)} times uniform attention" if even else "nothing"
-        given.append(f"{said} as {label}")
+            amount = f"{number(mean / even)} times uniform attention" if even else "nothing"
+        phrases.append(f"{amount} as {label}")
     return (
         f"Attention to {target_classes.named(target)} by layer, one line a way to write the "
-        f"table, {MEASURES[shown]}. Over all layers and heads: {score_terms.listed(given)}."
+        f"table, {MEASURES[shown]}. Over all layers and heads: {score_terms.listed(phrases)}."
     )
 
 
@@ -228,12 +228,12 @@ def seen(data: TableData, **state: str) -> str:
     """The classes that get most and least, averaged over all heads, in each way of writing."""
     shown = state["shown"]
     renderings = target_classes.renderings(data)
-    values = {}  # class -> what it gets in each way of writing
-    for name in _compared(data):
-        given = np.array([data.shares(name, rendering).mean() for rendering in renderings])
+    values = {}  # class -> array [rendering]
+    for name in _classes(data):
+        shares = np.array([data.shares(name, rendering).mean() for rendering in renderings])
         even = np.array([data.even(name, rendering).mean() for rendering in renderings])
         if even.all():  # every way of writing has such tokens
-            values[target_classes.named(name)] = given / even if shown == "times" else given
+            values[target_classes.named(name)] = shares / even if shown == "times" else shares
     if not values:
         return "No class of tokens is there in every way of writing the table."
     labels = list(renderings.values())
@@ -243,23 +243,23 @@ def seen(data: TableData, **state: str) -> str:
     words = ("Most", "Least")
     if shown == "times":
         words = ("Per token, most", "Least")
-    said = [
+    sentences = [
         f"{word} goes to {name}: {_listed(numbers, shown)} (as {score_terms.listed(ways)})."
         for word, end in zip(words, ends, strict=False)
         for name, (ways, numbers) in end.items()
     ]
-    return " ".join([*said, "These are means over all heads."])
+    return " ".join([*sentences, "These are means over all heads."])
 
 
-def _end(values, labels, which):
-    """The classes that get most (`which` is np.argmax) or least (np.argmin) in a way of writing.
+def _end(values, labels, arg):
+    """The classes that get most (arg: np.argmax) or least (np.argmin) in a way of writing.
 
-    returns: dict of class to (labels of these ways, its values there), most ways first
+    returns: class -> (labels of the ways in which it does, its values there), most ways first
     """
     names = list(values)
     table = np.array([values[name] for name in names])
     ends = {}
-    for at, (way, place) in enumerate(zip(labels, which(table, axis=0), strict=True)):
+    for at, (way, place) in enumerate(zip(labels, arg(table, axis=0), strict=True)):
         ways, numbers = ends.setdefault(names[place], ([], []))
         ways.append(way)
         numbers.append(table[place, at])

@@ -1,8 +1,8 @@
-"""Sentences in which one of two names must be given back, generated: "givers".
+"""The set of generated sentences "givers", whose next word is the name of who receives a thing.
 
 "When Mary and John went to the store, John gave a drink to" goes on with Mary. The sentences come
-in pairs, which differ only in who is named first, and go round a few forms. The same seed and words
-give the same sentences.
+in pairs, which differ only in who is named first, and take a few forms in turn. The same seed and
+words give the same sentences.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,20 +44,20 @@ class Generated:
     form: int
     """Index in `FORMS`."""
     giver_first: bool
-    """Whether who gives is named first."""
+    """Whether the giver's name comes first in the sentence."""
     target: str
-    """The other name, with the space before it: the right answer."""
+    """The receiver's name with the space before it: the right answer."""
     other: str
-    """The giver's, with the space before it."""
+    """The giver's name with the space before it: the wrong answer."""
     resampled: str
-    """A sentence of the same form and order with two other names. Its place and its thing are drawn
-    anew, so they may be the same."""
+    """A sentence of the same form and order with two new names. Its place and its thing are drawn
+    anew, and may be the same."""
 
 
 def require_set(name: str) -> None:
-    """Stop for a set that there is not.
+    """Check the name of a set.
 
-    raises: ReportError with those there are
+    raises: ReportError with the known names
     """
     if name not in SETS:
         raise ReportError(
@@ -66,10 +66,10 @@ def require_set(name: str) -> None:
 
 
 def known_words(fits: Fits, model: str) -> dict[str, list[str]]:
-    """The "names", "places" and "things" that are one token each: dict of sort to words.
+    """The words that are one token each: "names", "places" or "things" -> words.
 
     model: its name, for messages
-    raises: ReportError if there are too few of a sort: the answer has to be one token, and a
+    raises: ReportError if a sort has fewer than `FEWEST`: the answer has to be one token, and a
         resampled sentence as long as its original
     """
     sorts = {"names": NAMES, "places": PLACES, "things": THINGS}
@@ -85,14 +85,14 @@ def known_words(fits: Fits, model: str) -> dict[str, list[str]]:
 
 
 def sentences(number: int, seed: int, words: Mapping[str, Sequence[str]]) -> list[Generated]:
-    """Sentences in pairs: in the first of a pair the giver is named second, in the second first.
+    """Sentences in pairs: the giver's name comes second in the first of a pair, else first.
 
-    number: of sentences; an odd one leaves out the second of the last pair
+    number: of sentences, not pairs; an odd number cuts the last pair
     words: the result of `known_words`
     """
-    rng, pairs = np.random.default_rng(seed), []
-    while len(pairs) < number:
-        form = len(pairs) // 2 % len(FORMS)
+    rng, result = np.random.default_rng(seed), []
+    while len(result) < number:
+        form = len(result) // 2 % len(FORMS)
         names = [str(name) for name in rng.permutation(words["names"])[:4]]
         places, things = (rng.choice(words[sort], 2).tolist() for sort in ("places", "things"))
         for giver_first in (False, True):
@@ -103,11 +103,12 @@ def sentences(number: int, seed: int, words: Mapping[str, Sequence[str]]) -> lis
                 for draw in (0, 1)
             )
             receiver, giver = names[:2]
-            pairs.append(Generated(text, form, giver_first, f" {receiver}", f" {giver}", resampled))
-    return pairs[:number]
+            right, wrong = f" {receiver}", f" {giver}"
+            result.append(Generated(text, form, giver_first, right, wrong, resampled))
+    return result[:number]
 
 
 def _sentence(form, names, place, thing, giver_first):
-    """A sentence; names: the receiver's, then the giver's."""
+    """The text of a sentence; names: the receiver's and the giver's."""
     first, second = names[::-1] if giver_first else names
     return FORMS[form].format(one=first, two=second, giver=names[1], place=place, thing=thing)

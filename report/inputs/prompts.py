@@ -43,11 +43,11 @@ def prompt_names() -> tuple[str, ...]:
 
 
 def prompts(name: str | Path) -> Prompts:
-    """The set of that name.
+    """A set by its name.
 
     name: one of `prompt_names()`, or a path that ends in .md
-    raises: ReportError if the name is unknown, or the file cannot be read, names no system prompt
-        or has no question
+    raises: ReportError if the name is unknown, or the file cannot be read, or lacks a system prompt
+        or questions
     """
     is_file = str(name).endswith(".md")
     path = Path(name) if is_file else FOLDER / f"{name}.md"
@@ -63,6 +63,6 @@ def prompts(name: str | Path) -> Prompts:
         raise ReportError(f"{path} names no system prompt; add a line 'system: …' on top")
     if not questions:
         raise ReportError(f"{path} has no question; write one a line after the front matter")
-    about = {key: field(fields, key, path) for key in KEYS[1:4]}  # source, licence, language
+    origin = {key: field(fields, key, path) for key in ("source", "licence", "language")}
     title = field(fields, "title", path) or path.stem
-    return Prompts(path.stem, title, system=system, questions=questions, **about)
+    return Prompts(path.stem, title, system=system, questions=questions, **origin)

@@ -20,7 +20,7 @@ from report.pages.bibliography import FILE as BIBLIOGRAPHY
 from report.pages.page import Page
 from report.pages.share_card import card_path
 from report.pages.stamps import Stamp, authored, below, program, stamps
-from report.pages.templates import ASKED
+from report.pages.templates import LOOKUPS
 from report.project import Project, documentation
 from report.study.study import Study
 
@@ -72,9 +72,9 @@ class LastDrawn:
     def draw(self, name: str, key: str, draw: Callable[[], Page]) -> Page:
         """Draw an article, and keep its record: there is none before all its files are there."""
         files.remove(self._path(name))
-        ASKED.clear()
+        LOOKUPS.clear()
         page = draw()
-        record = Record(key, dict(ASKED), self._outputs(name), page)
+        record = Record(key, dict(LOOKUPS), self._outputs(name), page)
         files.write_bytes(self._path(name), RECORD.dump_json(record))
         return page
 

@@ -1,4 +1,4 @@
-"""The Jinja environment of templates: where they lie, their filters, and the lines of mistakes."""
+"""The Jinja environment of templates: where they lie, their filters, and the lines of errors."""
 
 import ast
 import re
@@ -34,12 +34,12 @@ from report.pages.stamps import Stamps, stamps
 from report.text import shortened
 
 CODES = {}
-"""(text, name, file name, raw, generator) of a template -> its code, for this process: an article
-has an environment of its own and is rendered twice, and all of them use the same partials."""
+"""(text, name, file name, raw, generator) of a template -> its code. All articles of this process
+share it: each has an environment of its own and is rendered twice, with the same partials."""
 
 
-ASKED: Stamps = {}
-"""Files that templates were looked for at since this was cleared -> their stamps before that."""
+LOOKUPS: Stamps = {}
+"""Path where a template was looked for, found or not, since this was cleared -> its stamp then."""
 
 
 class _Template(Template):
@@ -67,18 +67,17 @@ class _Environment(Environment):
         return CODES[key]
 
     def _compile(self, source, filename):
-        """The code object of Jinja's Python, with the lines of the template as its own, so that a
-        traceback names them.
+        """The code object of Jinja's Python, with the lines of the template, for tracebacks.
 
         source: Python that ends in `debug_info = '1=9&2=14'`: line of the template = line of Python
-        raises: TemplateSyntaxError with the template's line for what is no Python
+        raises: TemplateSyntaxError with the template's line if the source is no Python
         """
         code, _, pairs_text = source.rpartition("debug_info = ")
         numbers = re.findall(r"(\d+)=(\d+)", pairs_text)
         pairs = sorted((int(of_code), int(of_template)) for of_template, of_code in numbers)
 
         def line(of_code):
-            """The template's line."""
+            """The template's line for one of the Python code."""
             place = bisect_right(pairs, of_code, key=itemgetter(0))
             return pairs[place - 1][1] if place else 1
 
@@ -99,7 +98,7 @@ class _Environment(Environment):
 class _Loader(FileSystemLoader):
     def get_source(self, environment, template):
         paths = [Path(folder, template) for folder in self.searchpath]
-        ASKED.update(stamps(path for path in paths if path not in ASKED))
+        LOOKUPS.update(stamps(path for path in paths if path not in LOOKUPS))
         path = next((path for path in paths if isfile(path)), None)  # noqa: PTH113
         if path:
             read_text(path)  # says which file is not UTF-8, and where
@@ -107,20 +106,23 @@ class _Loader(FileSystemLoader):
 
 
 HEADS_OF = "HEADS_OF"
-"""The model whose heads an article names, a variable; "" where figures have no such model."""
+"""Variable of templates: the model whose heads an article names; "" if figures have none such."""
 
 HEAD = re.compile(r"L\d{1,3}H\d{1,3}")
 """The usual short name of a head."""
 
 
 def head_name(name: str, model: str) -> Markup:
-    """The name of a head in the prose, which the page's script makes a button; else it is text."""
+    """HTML of a head's name in prose, of which the page's script makes a button."""
     return Markup('<span class="head-name" data-model="{}">{}</span>').format(model, name)
 
 
 @pass_context  # so that nothing is worked out before a template is rendered, and its time begins
 def _finalized(context, value):
-    """A value that a template shows; ReportError for half of a character, which no file holds."""
+    """A value as a template shows it: the name of a head as `head_name`.
+
+    raises: ReportError for half of a character, which no file can hold
+    """
     if isinstance(value, str) and not value.isascii() and text.whole(value) != value:
         raise ReportError(
             f"{text.quoted(value)} holds half of a character, which no file can; write the whole."
@@ -132,9 +134,8 @@ def _finalized(context, value):
 def environment(*folders: Path) -> Environment:
     """The Jinja environment: unknown variables are errors, HTML partials escape by themselves.
 
-    folders: searched first, then the package's templates, and, for names such as kinds/NAME/…,
-        those in the folders of kinds; a first folder of another project makes pages name the
-        installed command
+    folders: where templates are looked for, before the package's and, as kinds/NAME/…, those of
+        kinds; if the first is another project's, pages name the installed command
     """
     kinds = PrefixLoader({"kinds": _Loader(folders_of_kinds())})
     jinja = _Environment(

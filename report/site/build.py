@@ -1,6 +1,6 @@
-"""Markdown to site, by MkDocs or by Zensical; then the policy of pages and the list of files.
+"""Builds a site of Markdown by MkDocs or Zensical; then adds pages' policy and the list of files.
 
-And what a site's datasets weigh beside what hosts take, said before the site is built.
+Checks beforehand whether settings and texts can be built, and datasets are too large for hosts.
 """
 
 import hashlib
@@ -46,8 +46,8 @@ BUILDERS = {
 """Module that is run -> its name, and the arguments that build a site and fail on warnings."""
 
 MANY = 2_000
-"""Brackets in a text from which on it is tried before anything is measured: from each of them,
-Markdown may look on to the end of a paragraph."""
+"""A text with more brackets is tried before anything is measured: from each of them, Markdown may
+look on to the end of a paragraph."""
 
 
 def article_parts(name: str) -> tuple[str, ...]:
@@ -62,15 +62,14 @@ def build(
     builder: str = "mkdocs",
     look: Callable[[], object] = lambda: None,
 ) -> None:
-    """Run MkDocs, or another of `BUILDERS`. If it fails, the old site stays.
+    """Build the site with a builder of `BUILDERS`. If that fails, the old site stays.
 
     config: the mkdocs.yml; folder: where the site goes; for Zensical, inside the folder of config
     without: names of articles that are left out, with their figures and datasets
     look: called again and again meanwhile; what it raises ends the builder
-    raises: ReportError with the builder's own messages if it fails, or if it is not installed; if
-        it takes longer than what an author wrote may run; or
-        naming what pages may not hold, with file and line, or what is no file; or if
-        `folder` holds what no build put there
+    raises: ReportError if the builder is not installed, fails or takes longer than authors' code
+        may; if pages hold what they may not, or what is no file; or if `folder` holds what no
+        build put there
     """
     name, options = BUILDERS[builder]
     if importlib.util.find_spec(builder) is None:
@@ -92,7 +91,7 @@ def build(
         environment[FOLDER] = os.path.relpath(temporary, Path(config).parent)
         limit = guard.limit() or None
         try:
-            done = child.run(command, limit, look, env=environment)
+            result = child.run(command, limit, look, env=environment)
         except subprocess.TimeoutExpired as error:
             texts = files.meant((Path(config).parent / "site_src").rglob("*.md"))
             _, place = max(map(_brackets, texts), default=(0, config))
@@ -100,8 +99,8 @@ def build(
                 f"{place}: {name} ran for {lasting(limit)} without an end, and most brackets stand "
                 f"here; take some out, or give {guard.LIMIT} more seconds."
             ) from error
-        if done.returncode:
-            raise ReportError(f"{name} could not build the site: {_reason(done)}")
+        if result.returncode:
+            raise ReportError(f"{name} could not build the site: {_reason(result)}")
         for path in [*temporary.rglob("*~"), *temporary.rglob("#*#")]:
             if path.is_file():  # of an editor: a builder takes it for a file to publish
                 path.unlink()
@@ -110,32 +109,32 @@ def build(
 
 
 class LastBuild:
-    """What a site was built of last: whether the next build would give the same.
+    """Record of what a site was built of last, which tells whether the next build gives the same.
 
-    It goes by time and size of every file of the project, of this program and of the site (but not
-    of datasets in site_src, which planning verifies), by what is installed, and by the variables of
-    the environment that mkdocs.yml names.
+    It has time and size of every file of the project, of this program and of the site (but not of
+    datasets in site_src, which planning verifies), what is installed, and the variables of the
+    environment that mkdocs.yml names.
     """
 
     def __init__(self, config: Path, folder: Path):
-        """config, folder: as of `build`. What an author wrote is looked at now: what changes while
-        a site is built is not in it."""
+        """config, folder: as of `build`. Authors' files count as they are now: what changes while a
+        site is built is not in it."""
         self.config, self.folder = config, folder
         self.record = config.parent / ".cache" / f"built-{folder.name}.json"
         self.authored = self._authored()
 
     def fits(self, question: object) -> bool:
-        """Whether a build would give the site that is there; question: what else it depends on."""
+        """Whether a build would give the site that is there; question: all else it depends on."""
         if not (self.folder / SUMS).is_file() or not self.record.is_file():
             return False
         return self.record.read_bytes() == self._state(question, self._pages())
 
-    def drawn(self) -> None:
-        """Look at the pages as they will be built."""
+    def note_pages(self) -> None:
+        """Take the pages as they are now for those that are built."""
         self.pages = self._pages()
 
-    def built(self, question: object) -> None:
-        """Note what the site was built of, unless some of it changed since."""
+    def note_build(self, question: object) -> None:
+        """Write the record of the site, unless a file that it was built of changed since."""
         if (self.authored, self.pages) == (self._authored(), self._pages()):
             files.write_bytes(self.record, self._state(question, self.pages))
 
@@ -145,10 +144,10 @@ class LastBuild:
 
     def _authored(self):
         root, text = self.config.parent, read_text(self.config)
-        named = {name for line in text.split("\n") if "!ENV" in line for name in WORD.findall(line)}
+        names = {name for line in text.split("\n") if "!ENV" in line for name in WORD.findall(line)}
         return [
             *program(),
-            {name: os.environ.get(name) for name in sorted(named | {"SOURCE_DATE_EPOCH"})},
+            {name: os.environ.get(name) for name in sorted(names | {"SOURCE_DATE_EPOCH"})},
             below(TEMPLATES),
             *authored_files(root, self.folder),
         ]
@@ -159,15 +158,14 @@ class LastBuild:
 
 
 WORD = re.compile(r"[A-Z][A-Z0-9_]+")
-"""What may be a variable of the environment."""
+"""What may be the name of a variable of the environment."""
 
 
 def require_settings(config: Path) -> None:
     """Have MkDocs read its settings as it will when it builds, before anything is measured.
 
-    raises: ReportError with the file and the key, or the variable of the environment, that it
-        would not take; or with the file and line of a text that Markdown would not come to the
-        end of in time
+    raises: ReportError with the key of mkdocs.yml, or the variable of the environment, that it
+        refuses; or with file and line of a text that Markdown does not finish in time
     """
     with authored("SOURCE_DATE_EPOCH"):
         get_build_datetime()
@@ -192,19 +190,19 @@ def require_settings(config: Path) -> None:
 
 
 def _require_end(settings, root):
-    """Try the texts of an author's that may take Markdown minutes, as MkDocs has it read them."""
+    """Convert authors' texts that may take Markdown minutes, with the extensions of MkDocs."""
     texts = (root / "site_src").rglob("*.md")
     pages = (path for path in texts if path.parent.parent.name != "articles")
     for path in files.meant([*(root / "templates").rglob("*.j2"), *pages]):
         number, place = _brackets(path)
         if number > MANY:
             with authored(place):
-                known = {"extensions": settings.markdown_extensions}
-                Markdown(**known, extension_configs=settings.mdx_configs).convert(read_text(path))
+                names, configs = settings.markdown_extensions, settings.mdx_configs
+                Markdown(extensions=names, extension_configs=configs).convert(read_text(path))
 
 
 def _brackets(path):
-    """(how many brackets open in a text, where the paragraph with most of them begins)"""
+    """(number of opening brackets in a text, file and line of the paragraph with most of them)"""
     counts, begin = Counter(), 1
     for number, line in enumerate(read_text(path).split("\n"), 1):
         begin = begin if line.strip() else number + 1
@@ -213,9 +211,9 @@ def _brackets(path):
     return counts.total(), f"{path}, line {line}"
 
 
-def _reason(done):
-    """What a failed builder said: its own messages, and the last line of a traceback."""
-    messages, _, traceback = (done.stdout + done.stderr).partition(
+def _reason(result):
+    """A failed builder's own messages, and the last line of its traceback."""
+    messages, _, traceback = (result.stdout + result.stderr).partition(
         "Traceback (most recent call last)"
     )
     return f"{messages.strip()[-2000:]} {traceback.strip().rpartition(chr(10))[2]}".strip()
@@ -229,7 +227,7 @@ FILE_BYTES = 100 * 2**20
 
 
 def too_heavy(folders: Iterable[Path]) -> list[str]:
-    """Sentences about what is beyond a host's limits, none if nothing is.
+    """Sentences about datasets beyond a host's limits, [] if none are.
 
     folders: of all datasets of the site
     """
@@ -238,10 +236,10 @@ def too_heavy(folders: Iterable[Path]) -> list[str]:
         for folder in folders
         for name, facts in store.read(folder / "manifest.json")["files"].items()
     }
-    sentences, whole = [], sum(sizes.values())
-    if whole > SITE_BYTES:
+    sentences, total = [], sum(sizes.values())
+    if total > SITE_BYTES:
         sentences.append(
-            f"The datasets of this site are {sized(whole)}; GitHub Pages takes at most "
+            f"The datasets of this site are {sized(total)}; GitHub Pages takes at most "
             f"{sized(SITE_BYTES)}. Measure fewer layers (--layers 0-3) or shorter passages, keep "
             "fewer heads of each layer (--heads 0-2), or publish on another host."
         )

@@ -20,7 +20,7 @@ from report.models.find.known import number_of_layers
 QUESTIONS = questions()
 """What each kind of article asks, see `report.kinds`."""
 
-MODELS = ("model", "models", "beside", *(key for of in QUESTIONS.values() for key in of.models))
+MODELS = ("model", "models", "beside", *(key for each in QUESTIONS.values() for key in each.models))
 """Keys that name models."""
 
 FILES = (*MODELS, "passage", "corpus", "prompts", "table")
@@ -43,11 +43,11 @@ INSIDE = {
 FIGURE = r"^[A-Za-z0-9_-]{1,100}$"
 """What an article may call a figure: a part of addresses and of names of files."""
 
-Named = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, Field(min_length=1)]
 
 
 def _day(value):
-    """A day as a date or YYYY-MM-DD; numbers are refused, which pydantic takes for seconds."""
+    """A date, or a text YYYY-MM-DD; ValueError otherwise, as pydantic takes numbers for seconds."""
     if isinstance(value, date) or re.fullmatch(r"\d{4}-\d\d-\d\d", str(value), re.ASCII):
         return value
     raise ValueError("must be a day such as 2026-01-31")
@@ -75,13 +75,13 @@ class Common(BaseModel):
     label: Shown | None = None
     """What pages call `model`; default: its name here or on the hub, the file's own name for it,
     else that of the folder or file."""
-    models: list[Named] = []
+    models: list[Name] = []
     """Several models for an article that compares them, in place of `model`. An entry may name
     alternatives, "owner/model or embedded-model": the first on this machine is measured."""
-    beside: list[Named] = []
+    beside: list[Name] = []
     """Other models that figures show beside `model`, which the article is about. One that `model`
     turns out to be itself, by an alternative, is left out."""
-    revisions: list[Named] = []
+    revisions: list[Name] = []
     """Revisions of `model` that are compared: on the hub, or folders inside the model's. With
     `models`, these come first."""
     layers: Annotated[int | Literal["all"] | None, BeforeValidator(number_of_layers)] = None
@@ -106,7 +106,7 @@ class Common(BaseModel):
     """What `measure --ray` asks the cluster for; it changes no number."""
     cover: str = Field("attention_map", pattern=FIGURE)
     """The figure that is the article's picture on the home page."""
-    about: list[Named] = []
+    about: list[Name] = []
     """The models that the words of the article are about, as pages call them. Of other models, or
     of another text, the kind's own words are published in their place."""
 
@@ -195,19 +195,19 @@ class FrontMatter(*(each.keys for each in reversed(QUESTIONS.values())), Common)
 
     @property
     def labels(self) -> list[str | None]:
-        """What pages call the models: a revision, or None for the model's name."""
+        """What pages call all models but those beside: a revision, or None for the model's name."""
         return [*([None] * len(self.models)), *self.revisions] or [None]
 
     @property
     def apart(self) -> "FrontMatter | None":
-        """The same keys for what is measured apart, as it takes long: for the first such part, of a
-        part for itself; None if nothing is."""
+        """Front matter of the part that is measured apart: itself if it is one, else the first of
+        `parts`, or None."""
         return self if self.kind in APART else next(iter(self.parts), None)
 
     @property
     def parts(self) -> "list[FrontMatter]":
-        """The same keys for each part that is measured apart."""
-        whole = dict(self) | {"layers": "all"}  # a part of a model answers nothing
+        """Front matter of each part that is measured apart: the same keys, but of kind `APART`."""
+        whole = dict(self) | {"layers": "all"}  # with some of its layers a model answers nothing
         return [
             FrontMatter.model_construct(self.model_fields_set, **whole | {"kind": name})
             for name in APART
@@ -220,12 +220,12 @@ IMPLIED_BY_KEY = tuple(kind for kind, each in QUESTIONS.items() if each.implied)
 `kind: prediction`."""
 
 APART = {key: how for each in QUESTIONS.values() for key, how in each.apart.items()}
-"""Keys, and kinds of measuring, of what takes long: only `freeze` with an option measures it ->
-what articles do that want it, and how to ask for it."""
+"""Kind of a part that takes long, which only `freeze` with an option measures, and its key -> the
+end of the sentence "no article here …", with how to ask for it."""
 
 
 def kind_of_article(values: dict) -> str:
-    """The kind of article that keys of front matter make, before they are checked."""
+    """Name of the kind of article that front matter makes, before it is checked."""
     stated = values.get("kind")
     if stated in [kind for kind in QUESTIONS if kind not in IMPLIED_BY_KEY]:
         return stated

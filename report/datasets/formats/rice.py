@@ -2,8 +2,8 @@
 
 What a server compresses with gzip are characters, and gzip finds little in numbers that look like
 noise. So each number is split (Rice and Plaunt 1971, as in FLAC): its lowest k bits as they are,
-and what is above them as so many 0s and a 1. Numbers with a sign become 0, -1, 1, -2, ... -> 0, 1,
-2, 3, ... first. Numbers come in groups of equal size, each with a k of its own. The bytes are
+and what is above them, q, as q 0s and a 1. Before that, signed numbers 0, -1, 1, ... become 0, 1,
+2, ... Numbers come in groups of equal size, each with a k of its own. The bytes are
 
     k of every group (a byte each) | the low bits, number after number | the 0s and 1s
 
@@ -19,7 +19,7 @@ LARGEST_K = 40
 
 
 def write(numbers: np.ndarray) -> str:
-    """The text of integers, int [group, any number]."""
+    """Base64 text of integers, int [group, integer]."""
     codes = np.asarray(numbers, np.int64)
     codes = np.where(codes < 0, -2 * codes - 1, 2 * codes)
     size = codes.shape[1]
@@ -36,9 +36,10 @@ def write(numbers: np.ndarray) -> str:
 
 
 def read(text: str, groups: int, size: int) -> np.ndarray:
-    """The integers of a text, int64 [group, size]; the inverse of `write`.
+    """The integers of a text, int64 [group, integer]; the inverse of `write`.
 
-    raises: ValueError if the text holds others than that
+    size: integers of a group
+    raises: ValueError if the text is not base64 of so many groups and integers
     """
     try:
         content = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
@@ -62,9 +63,10 @@ def read(text: str, groups: int, size: int) -> np.ndarray:
 
 
 def write_few(places: np.ndarray, numbers: np.ndarray) -> dict:
-    """Integers that are mostly 0: how many are not, how many 0s precede each of these, and they.
+    """Integers that are mostly 0, by the others: their "number", and as texts how many 0s are
+    "skipped" before each, and the "missing" values themselves.
 
-    places, numbers: int [any number], where they are, in order, and which
+    places, numbers: int [integer other than 0], their indices, ascending, and values
     """
     skipped = np.diff(places, prepend=-1) - 1
     return {
@@ -77,7 +79,8 @@ def write_few(places: np.ndarray, numbers: np.ndarray) -> dict:
 def read_few(content: dict, count: int) -> np.ndarray:
     """The integers, int64 [count]; the inverse of `write_few`.
 
-    raises: ValueError if it is not of `count` integers
+    count: of all integers, 0s included
+    raises: ValueError if the content has more
     """
     number, numbers = content["number"], np.zeros(count, np.int64)
     if number > count:

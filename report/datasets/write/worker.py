@@ -1,8 +1,8 @@
-"""A process that makes the calls it is given; see `processes`.
+"""A process that makes calls for another; see `processes`.
 
-Calls come pickled on stdin, each a function and its arguments, and what they return or raise goes
-to stdout. It ends when nothing more can come, also amid a call: nobody waits for its result then,
-and the next command removes the folder that it writes into.
+Calls come pickled on stdin as (function, arguments). Answers go pickled to stdout as (False,
+result) or (True, exception). It ends when stdin does, also amid a call: nobody waits for its result
+then, and the next command removes the folder that it writes into.
 """
 
 import os
@@ -15,39 +15,43 @@ from contextlib import suppress
 from queue import SimpleQueue
 
 AUTHORED = "authored"
-"""Argument of a process that runs what authors write."""
+"""Command line argument of a process that runs authors' code."""
 
 
 def main() -> None:
-    """Answer calls, each with whether something was raised, and the result or the exception."""
+    """Answer the calls on stdin until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks decides when it is over
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
     del sys.argv[0]  # what is left begins with the name of the program that asks
     if AUTHORED in sys.argv[1:]:
-        watched(answers)
+        answer_in_child(answers)
     else:
-        answer(answers)
+        answer_calls(answers)
 
 
-def watched(answers) -> None:
-    """Answer calls in a process that this one watches, and, if it ends amid one, say why; then in
-    another."""
+def answer_in_child(answers) -> None:
+    """Answer calls in a child process; if it ends amid one, answer that with why, and go on in
+    another child."""
     from report.authored import boundary, guard
     from report.errors import ReportError
 
     with suppress(BrokenPipeError):  # nobody waits for an answer
         while True:
             try:
-                guard.guarded(lambda: answer(answers, boundary.in_words))
+                guard.guarded(lambda: answer_calls(answers, boundary.in_words))
                 return
             except ReportError as error:
                 pickle.dump((True, error), answers)
                 answers.flush()
 
 
-def answer(answers, in_words=lambda error: error) -> None:
-    """Answer calls, without an end; in_words: makes the exception that is answered of another."""
+def answer_calls(answers, in_words=lambda error: error) -> None:
+    """Answer calls without end.
+
+    answers: binary file that they are written to
+    in_words: a raised exception -> the one that is sent
+    """
     calls = SimpleQueue()
     threading.Thread(target=receive, args=(calls,), daemon=True).start()
     while True:
@@ -61,7 +65,7 @@ def answer(answers, in_words=lambda error: error) -> None:
 
 
 def receive(calls: SimpleQueue) -> None:
-    """Put the calls that come into a queue; end the process when there can be no other."""
+    """Put calls from stdin into a queue; end the process with stdin."""
     try:
         while True:
             calls.put(pickle.load(sys.stdin.buffer))  # noqa: S301 (of our own program)

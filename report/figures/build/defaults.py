@@ -1,22 +1,18 @@
-"""Fills in what a figure's file leaves out: what it shows, `chart` and `rows` are enough.
+"""Completes the figure of a file, in which what it shows, `chart` and `rows` are enough.
 
-Such a figure needs no script of its own: what `rows` gives at every state of its controls is
-written into files beside its specification, and the page takes it from there.
+Such a figure needs no script of its own: the rows of every state of its controls are written into
+files beside its specification, and the page takes them from there.
 
-Whether a specification is valid Vega-Lite, in a fifth of the time that Altair needs to say so.
+Errors of the file's functions name the file and the line.
 
-Altair's own check tells what is wrong, and where. To do so it goes through every alternative of the
-schema for every part of a chart, though most parts are those of another chart: the look, the axes,
-the layers of the next panel. Here a part is judged once.
+Specifications are checked in a fifth of Altair's time. To say what is wrong, and where, Altair goes
+through every alternative of the schema for every part of a chart, though most parts occur in other
+charts too: the look, the axes, the layers of the next panel. Here a part is judged once.
 
-Tells mistakes in a figure's file with the file and the line.
-
-Shares on marks and in tooltips, which are rounded neither to nothing nor to all.
-
-A format such as ".0%" writes 0.998 as "100%", which says of all what holds of nearly all. In prose
-`report.text.percent` sees to it, in scripts `report/web/data/shares.js`; here it is every channel
-and every expression of a specification, an author's own figures among them. Ticks of axes stand at
-round numbers, and keep their format.
+Shares on marks and in tooltips round neither to 0% nor to 100%, as ".0%" does with 0.998: "100%"
+says of all what holds of nearly all. This changes every channel and expression of a specification,
+also in authors' figures; `report.text.percent` does so in prose, `report/web/data/shares.js` in
+scripts. Ticks of axes stand at round numbers, and keep their format.
 """
 
 import functools
@@ -50,17 +46,17 @@ FORMAT = re.compile(r"\.(\d)~?%")
 """A format of d3 that writes a share, with its digits."""
 
 CALL = re.compile(r"\bformat\(([^()']+), '(\.\d~?%)'\)")
-"""What a figure's own expression makes of a share."""
+"""Call of an expression that writes a share."""
 
 PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-"""A field that an expression can name as it stands."""
+"""Name of a field that an expression can have without brackets."""
 
 CHANNELS = ("text", "tooltip", "description")
 DATA = ("data", "datasets", "usermeta")
 
 
-def in_words(spec: Spec) -> Spec:
-    """A Vega-Lite specification whose shares near 0 and 1 are "less than 1%" and "more than 99%".
+def with_words(spec: Spec) -> Spec:
+    """A Vega-Lite specification that writes shares near 0 and 1 as "less than 1%", "more than 99%".
 
     On marks, where there is no room, they are "<1%" and ">99%".
     """
@@ -68,7 +64,7 @@ def in_words(spec: Spec) -> Spec:
 
 
 def share(value: str, form: str, less: str = "less than ", more: str = "more than ") -> str:
-    """The Vega expression of a share as text; value: an expression; form: as `FORMAT`."""
+    """The Vega expression of a share as text; value: expression of the share; form: as `FORMAT`."""
     digits = int(FORMAT.fullmatch(form)[1])
     least = 10.0**-digits
     low, high = least / 200, 1 - least / 200
@@ -80,47 +76,47 @@ def share(value: str, form: str, less: str = "less than ", more: str = "more tha
 
 
 def _of_view(view):
-    made = {}
-    view = {name: _of_part(name, part, made) for name, part in view.items()}
-    steps = [{"calculate": text, "as": name} for name, text in made.items()]
+    fields = {}
+    view = {name: _of_part(name, part, fields) for name, part in view.items()}
+    steps = [{"calculate": text, "as": name} for name, text in fields.items()]
     return view | ({"transform": [*view.get("transform", []), *steps]} if steps else {})
 
 
-def _of_part(name: str, part: Any, made: dict[str, str]) -> Any:
-    """A part of a view; `made` collects the fields that its channels read instead of shares, with
-    their expressions."""
+def _of_part(name: str, part: Any, fields: dict[str, str]) -> Any:
+    """A part of a view with words for shares; collects in `fields` those that its channels then
+    read, each with its expression."""
     if name in DATA:
         return part
     if name == "encoding":
         return {
-            channel: _of_channel(channel, given, made) if channel in CHANNELS else given
-            for channel, given in part.items()
+            channel: _of_channel(channel, encoding, fields) if channel in CHANNELS else encoding
+            for channel, encoding in part.items()
         }
     if isinstance(part, str):
-        return CALL.sub(lambda found: share(found[1], found[2]), part)
+        return CALL.sub(lambda match: share(match[1], match[2]), part)
     if isinstance(part, list):
-        return [_of_part("", each, made) for each in part]
+        return [_of_part("", each, fields) for each in part]
     if not isinstance(part, dict):
         return part
     if part.keys() & {"mark", "encoding"}:
         return _of_view(part)
-    return {key: _of_part(key, each, made) for key, each in part.items()}
+    return {key: _of_part(key, each, fields) for key, each in part.items()}
 
 
-def _of_channel(channel, given, made):
-    if isinstance(given, list):
-        return [_of_channel(channel, each, made) for each in given]
-    if not isinstance(given, dict):
-        return given
-    given = {key: _of_channel(channel, each, made) for key, each in given.items()}
-    form = given.get("format")
-    if not isinstance(form, str) or not FORMAT.fullmatch(form) or "aggregate" in given:
-        return given
-    field = given["field"]
+def _of_channel(channel, encoding, fields):
+    if isinstance(encoding, list):
+        return [_of_channel(channel, each, fields) for each in encoding]
+    if not isinstance(encoding, dict):
+        return encoding
+    encoding = {key: _of_channel(channel, each, fields) for key, each in encoding.items()}
+    form = encoding.get("format")
+    if not isinstance(form, str) or not FORMAT.fullmatch(form) or "aggregate" in encoding:
+        return encoding
+    field = encoding["field"]
     name = f"{field} {form} {channel}".replace(".", " ")
     value = f"datum.{field}" if PATH.fullmatch(field) else f"datum[{json.dumps(field)}]"
-    made[name] = share(value, form, *(("<", ">") if channel == "text" else ()))
-    return {key: each for key, each in given.items() if key != "format"} | {
+    fields[name] = share(value, form, *(("<", ">") if channel == "text" else ()))
+    return {key: each for key, each in encoding.items() if key != "format"} | {
         "field": name,
         "type": "nominal",
     }
@@ -130,25 +126,22 @@ TEXTS = ("title", "caption", "use", "seen", "alt", "left_out")
 """Functions of a figure's file that give a text."""
 
 BLAMED = ("chart", "rows", "controls", "panels", "columns", "legends", "boxes", *TEXTS)
-"""Functions of a figure's file whose mistakes are told with the file and the line."""
+"""Functions of a figure's file whose errors name the file and the line."""
 
 NO_NUMBER = re.compile(r"(?<![\w“‘\"'/.-])(?:nan|inf)(?![\w”’\"'/.-])")
-"""How Python writes what is not finite; words in quotation marks are not numbers."""
+"""A number that is not finite, as Python writes it, and no word in quotation marks."""
 
 
-def told(figure: Figure, path: Path) -> Figure:
-    """The figure with functions whose mistakes become a `ReportError`.
-
-    path: the figure's file
-    """
+def _blaming(figure, path):
+    """The figure with functions whose errors become a `ReportError` that names the file."""
     calls = {name: call for name, call in vars(figure).items() if name in BLAMED and call}
     texts = {name: _checked_text(path, name, calls[name]) for name in TEXTS if name in calls}
-    called = {name: _told_with_line(path, call) for name, call in (calls | texts).items()}
-    return replace(figure, **called)
+    functions = {name: _with_line(path, call) for name, call in (calls | texts).items()}
+    return replace(figure, **functions)
 
 
-def _told_with_line(path, call):
-    """A function of a figure's file whose mistakes are told with the file and the line."""
+def _with_line(path, call):
+    """A function of a figure's file whose errors name the file and the line."""
 
     @functools.wraps(call, updated=())
     def run(*arguments, **state):
@@ -156,15 +149,15 @@ def _told_with_line(path, call):
             try:
                 return call(*arguments, **state)
             except AttributeError as error:
-                error.add_note(_there(error, arguments))
+                error.add_note(_alternatives(error, arguments))
                 raise
 
     return run
 
 
-def _there(error, arguments):
-    """What data have instead of the name that was asked for; "" if it was asked of other things."""
-    if not any(error.obj is given for given in arguments):
+def _alternatives(error, arguments):
+    """Sentence about the attributes that an argument has; "" if another object lacks one."""
+    if not any(error.obj is argument for argument in arguments):
         return ""
     names = [name for name in dir(error.obj) if not name.startswith("_")]
     near = nearest(error.name, names)
@@ -173,14 +166,14 @@ def _there(error, arguments):
 
 
 def _checked_text(path, name, call):
-    """A function of a figure's file that must give a text, without numbers that are not finite."""
+    """A function of a figure's file that must return a text of which every number is finite."""
 
     @functools.wraps(call, updated=())
     def run(*arguments, **state):
         text = call(*arguments, **state)
         if not isinstance(text, str):
-            said = type(text).__name__
-            raise ReportError(f"{path}: `{name}` gives {said}; it must give a text.")
+            type_ = type(text).__name__
+            raise ReportError(f"{path}: `{name}` gives {type_}; it must give a text.")
         if bad := NO_NUMBER.search(text):
             raise ReportError(
                 f"{path}: `{name}` says {bad[0]!r}, which is no number a reader can use: {text!r}; "
@@ -191,8 +184,8 @@ def _checked_text(path, name, call):
     return run
 
 
-MOST = 20_000
-"""Parts of charts that are remembered."""
+MOST_PARTS = 20_000
+"""Parts of charts whose validity is remembered."""
 
 
 def is_valid(spec: Spec) -> bool:
@@ -200,7 +193,7 @@ def is_valid(spec: Spec) -> bool:
     return _allows("#/definitions/TopLevelSpec", json.dumps(spec))
 
 
-@functools.lru_cache(maxsize=MOST)
+@functools.lru_cache(maxsize=MOST_PARTS)
 def _allows(definition, part):
     """Whether a definition of the schema, "#/definitions/…", allows a part, which is JSON."""
     schema = _definitions()[definition.removeprefix("#/definitions/")]
@@ -208,7 +201,7 @@ def _allows(definition, part):
 
 
 def _of_definition(validator, definition, part, schema):
-    """The keyword "$ref", as of `jsonschema`."""
+    """The keyword "$ref" for `jsonschema`, by `_allows`, so that a part is judged once."""
     if not _allows(definition, json.dumps(part)):
         yield ValidationError("")  # Altair says what is wrong
 
@@ -227,52 +220,52 @@ def _validator():
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
 ROWS = "rows"
-"""The dataset that a list of rows fills; a chart has it by `altair.NamedData("rows")`."""
+"""Name of the dataset of `rows` that are a list; a chart has it by `altair.NamedData("rows")`."""
 
 MOST_STATES = 4096
 """A figure with more states would write more files than a site should have."""
 
 TOKENS = ("token", "largest_target")
-"""Columns that name a token: a row has its text besides, as token_text."""
+"""Columns of indices of tokens: a row gets the token's text besides, as token_text."""
 
 DIGITS = 6
 """Significant digits of a number that is published."""
 
 
 def completed(figure: Figure, path: Path) -> Figure:
-    """A figure with every field filled in, from one that has a name.
+    """A figure, which has a name, with every other field filled in.
 
-    path: the figure's file, which is named when one of its functions fails
+    path: the figure's file, for errors of its functions
     """
     shows = " ".join(figure.shows.strip().split("\n\n")[0].split())
     aspect = figure.aspect or ASPECT
     phone_aspect = figure.phone_aspect or figure.aspect or PHONE_ASPECT
     columns = figure.columns if callable(figure.columns) else lambda data: figure.columns
 
-    alt = figure.alt or (lambda data, **state: _alt(whole, data, state))
+    alt = figure.alt or (lambda data, **state: _alt(complete, data, state))
 
     def boxes(data):
         count = len(figure.panels(data)) if figure.panels else 1
         return grid.equal_boxes(count, columns(data), aspect, phone_aspect)
 
-    whole = replace(
+    complete = replace(
         figure,
         shows=shows,
         title=figure.title or (lambda data: figure.name.replace("_", " ").capitalize()),
         caption=figure.caption or (lambda data: shows),
-        alt=lambda data, **state: alt(data, **_whole(whole, data, state)),
+        alt=lambda data, **state: alt(data, **_full_state(complete, data, state)),
         aspect=aspect,
         phone_aspect=phone_aspect,
         columns=columns,
         boxes=figure.boxes or boxes,
         of=figure.of or _annotated(figure.chart),
-        left_out=lambda data: other_kind(whole, type(data)) or figure.left_out(data),
-        chart=lambda data, **state: _chart(whole, figure.chart, data, state),
-        rows=lambda data, **state: _rows(whole, figure.rows, data, state),
-        seen=lambda data, **state: figure.seen(data, **_whole(whole, data, state)),
+        left_out=lambda data: other_kind(complete, type(data)) or figure.left_out(data),
+        chart=lambda data, **state: _chart(complete, figure.chart, data, state),
+        rows=lambda data, **state: _rows(complete, figure.rows, data, state),
+        seen=lambda data, **state: figure.seen(data, **_full_state(complete, data, state)),
     )
-    whole = told(whole, path)  # the functions above look `whole` up, so they call these
-    return whole
+    complete = _blaming(complete, path)  # the functions above look it up, so they call these
+    return complete
 
 
 CALLED = {
@@ -284,7 +277,7 @@ CALLED = {
 
 
 def other_kind(figure: Figure, data: type) -> str:
-    """Why a figure cannot be drawn of data of a class, one sentence; "" if nothing is known."""
+    """Sentence why a figure cannot be drawn of data of another kind's class; "" if it may be."""
     kind = getattr(data, "kind", None)
     fits = (issubclass(data, known) or kind == known.kind for known in figure.of)
     if kind is None or not figure.of or any(fits):
@@ -294,7 +287,7 @@ def other_kind(figure: Figure, data: type) -> str:
 
 
 def _annotated(chart):
-    """The classes of data that the first argument of a function is annotated with."""
+    """The classes of data in the annotation of a chart's first parameter; () without one."""
     try:
         first = next(iter(inspect.signature(chart).parameters), None)
         hint = typing.get_type_hints(chart).get(first)
@@ -305,9 +298,9 @@ def _annotated(chart):
 
 
 def check_drawable(figure: Figure, data: Data) -> None:
-    """Stop where a figure cannot be drawn of data.
+    """Check that a figure can be drawn of data.
 
-    raises: ReportError saying why
+    raises: ReportError with the figure's reason
     """
     if reason := figure.left_out(data):
         raise ReportError(f"{figure.name} cannot be drawn: {reason}")
@@ -317,7 +310,7 @@ def spec_of(figure: Figure, data: Data, **state: int | str) -> Spec:
     """The Vega-Lite specification of a figure at a state, without data.
 
     Altair checks every part of a chart when it is made, and the whole at the end, which takes most
-    of the time. So a chart is made without that; one that is not valid is made again, and told.
+    of the time. So a chart is made without that; one that is not valid is made again, with errors.
 
     raises: ReportError if it is not valid
     """
@@ -325,22 +318,22 @@ def spec_of(figure: Figure, data: Data, **state: int | str) -> Spec:
         chart = figure.chart(data, **state)
         spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
         if isinstance(chart, dict) or is_valid(spec):
-            return in_words(spec)
+            return with_words(spec)
     chart = figure.chart(data, **state)
     try:
-        return in_words(chart if isinstance(chart, dict) else chart.to_dict())
+        return with_words(chart if isinstance(chart, dict) else chart.to_dict())
     except Exception as error:
-        said = " ".join(str(error).split())
-        raise ReportError(f"figure {figure.name!r}: its chart is not valid: {said}") from error
+        reason = " ".join(str(error).split())
+        raise ReportError(f"figure {figure.name!r}: its chart is not valid: {reason}") from error
 
 
 def place_of_rows(spec: Spec) -> str:
-    """Where the rows of a chart have to be written, "{layer}.json"; "" if they lie in datasets."""
+    """File of a chart's rows in the folder `ROWS`, "{layer}.json"; "" if datasets have them."""
     return f"/{spec['usermeta']['report']['data']['url']}".partition(f"/{ROWS}/")[2]
 
 
 def states(figure: str, controls: list[choices.Control | choices.Switch]) -> list[choices.State]:
-    """Every state that controls can be at: list of dict of param to value.
+    """Every state that controls can be at: param -> value.
 
     figure: its name, for the message
     raises: ReportError if there are more than `MOST_STATES`
@@ -355,7 +348,7 @@ def states(figure: str, controls: list[choices.Control | choices.Switch]) -> lis
 
 
 def every_state(controls: list[choices.Control | choices.Switch]) -> Iterator[choices.State]:
-    """The states that controls can be at, however many: dicts of param to value."""
+    """The states that controls can be at, however many: param -> value."""
     params = [control.param for control in controls]
     for values in itertools.product(*map(_values_of, controls)):
         yield dict(zip(params, values, strict=True))
@@ -397,8 +390,8 @@ def _columns(records):
     }
 
 
-def _whole(figure, data, state):
-    """A state with the values of all controls; its panel, and whether it is dark, as they are.
+def _full_state(figure, data, state):
+    """A state with the values of all controls; "panel" and "dark" stay as they are.
 
     raises: ReportError if a param is unknown or a value is out of reach
     """
@@ -408,9 +401,9 @@ def _whole(figure, data, state):
 
 
 def _chart(figure, draw, data, state):
-    """What a figure's own `chart` gives, framed, with the figure's name and controls in it."""
+    """The chart of a file's `chart` (`draw`), framed, with the figure's name and controls."""
     check_drawable(figure, data)
-    state = _whole(figure, data, state)
+    state = _full_state(figure, data, state)
     chart = draw(data, **state)
     if isinstance(chart, dict) and "report" in chart.get("usermeta", ()):  # of another figure
         return chart
@@ -440,7 +433,7 @@ def _framed(figure, chart, data, state):
 
 def _rows(figure, give, data, state):
     check_drawable(figure, data)
-    rows = give(data, **_whole(figure, data, state))
+    rows = give(data, **_full_state(figure, data, state))
     if isinstance(rows, dict):
         return rows
     if not isinstance(rows, list):
@@ -453,7 +446,7 @@ def _rows(figure, give, data, state):
 
 
 def _row(data, row):
-    """A row as it is published: plain numbers, and the text of the token that it names."""
+    """A row as it is published: plain numbers, and the texts of its tokens."""
     row = {name: _value(value) for name, value in row.items()}
     for name in TOKENS:
         if name in row:

@@ -1,4 +1,4 @@
-"""What figures about answers have in common: what is compared, of which questions, in words."""
+"""What figures about answers share: switches of measures and questions, and intervals in words."""
 
 from report.figures.parts.choices import Switch
 from report.kinds.conditions.answers import Interval, ModelAnswers
@@ -18,7 +18,7 @@ AXES = {
 
 UNITS = {"log_probability": "nats", "right": "percentage points"}
 SCALES = {"log_probability": 1, "right": 100}
-"""Measure -> what its values are multiplied by where they are shown."""
+"""Measure -> factor of its values in figures: shares become percentage points."""
 
 ALL = "all questions"
 
@@ -27,7 +27,7 @@ ROWS = "rows/all.json"
 
 
 def measure_control() -> Switch:
-    """The switch between what is compared."""
+    """The switch between the measures that are compared."""
     return Switch("measure", "Compared", MEASURES, "log_probability")
 
 
@@ -37,17 +37,17 @@ def kind_control(data: ModelAnswers) -> Switch:
 
 
 def kinds(data: ModelAnswers) -> dict[str, str | None]:
-    """State of that switch -> the kind of question, None for all."""
+    """State of the switch of `kind_control` -> the kind of question, None for all."""
     return {ALL: None} | {kind: kind for kind in dict.fromkeys(data.kinds.tolist())}
 
 
-def scaled(found: Interval, measure: str) -> Interval:
-    """An interval in the unit in which it is shown."""
+def scaled(interval: Interval, measure: str) -> Interval:
+    """An interval in the unit of `UNITS`."""
     factor = SCALES[measure]
-    return Interval(found.value * factor, found.low * factor, found.high * factor)
+    return Interval(interval.value * factor, interval.low * factor, interval.high * factor)
 
 
-def in_words(found: Interval, measure: str) -> str:
-    """A scaled interval: "+0.31 nats (+0.12 to +0.50)"."""
-    ends = f"{signed(found.low)} to {signed(found.high)}"
-    return f"{signed(found.value)} {UNITS[measure]} ({ends})"
+def in_words(interval: Interval, measure: str) -> str:
+    """An interval, already `scaled`, as "+0.31 nats (+0.12 to +0.50)"."""
+    ends = f"{signed(interval.low)} to {signed(interval.high)}"
+    return f"{signed(interval.value)} {UNITS[measure]} ({ends})"

@@ -1,4 +1,4 @@
-"""What the figures of updates share: the tables of a layer, with a row a head and token.
+"""What the figures of updates share: a layer's tables, one row for each head and token.
 
 These are update_magnitude, update_alignment, alignment_vs_magnitude and magnitude_by_position. An
 update is what a head adds to the hidden state of a token.
@@ -15,9 +15,9 @@ from report.kinds.passage.data import PassageData
 MAGNITUDE = "update magnitude |u| / |x|"
 ALIGNMENT = "update orientation cos(u, x)"
 AFTER_FIRST = "datum.token > 0"
-"""Token 0 is left out: to it the first token and the token itself are the same."""
+"""Leaves out token 0, for which the first token and the token itself are the same."""
 DRAWN = [["token", ">", 0]]
-"""The same for the script, see `theme.frame`."""
+"""`AFTER_FIRST` for the script, see `theme.frame`."""
 MARKED = "datum.token === marked_token"
 MARKED_HEAD = "layer === marked_layer && datum.head === marked_head"
 """Whether a row is of the marked head; `MARKED`: of the marked token."""
@@ -33,7 +33,7 @@ def left_out(data: PassageData) -> str:
 
 
 def explained(data: PassageData) -> str:
-    """What u and x are."""
+    """A sentence that says what u and x are."""
     norm = ""
     if data.capabilities["updates"] == "effective":
         norm = ", after the norm through which this model sends what its attention writes"
@@ -56,7 +56,7 @@ def controls(data: PassageData) -> list[choices.Control]:
 
 
 def points(data: PassageData, state: choices.State) -> dict[str, np.ndarray]:
-    """Columns of the table "points" at the layer of `state`, each [heads x tokens]."""
+    """Columns of the table "points" at the layer of `state`: name -> array [heads * tokens]."""
     return data.updates(state["layer"])["points"]
 
 
@@ -66,7 +66,7 @@ def rows(data: PassageData, **state: int) -> dict[str, list[dict]]:
 
 
 def records(data: PassageData, table: str, state: choices.State) -> list[dict]:
-    """A table of the layer of `state`, "points" or "region", with the texts of the tokens."""
+    """Rows of "points" or "region" at the layer of `state`, with the texts of the tokens."""
     tables = data.updates(state["layer"])
     columns = dict(tables[table])
     for name in ("token", "largest_target"):
@@ -100,9 +100,9 @@ def cloud(
 ) -> altair.Chart:
     """The points of a scatter plot, one a token and head, with a tooltip; without axes and colours.
 
-    kind: an expression, of a row's kind of target; small: area of a point on a phone, in pixels;
-        elsewhere points are smaller where there are more of them
-    named: columns of numbers that the tooltip has -> what it calls them
+    kind: expression for a row's kind of target
+    small: area of a point on a phone in square pixels; elsewhere it is less the more points
+    named: column of numbers -> its title in the tooltip
     """
     tooltip = [
         altair.Tooltip("label:N", title="current token"),
@@ -110,14 +110,14 @@ def cloud(
         altair.Tooltip("target_label:N", title="top target"),
         *(altair.Tooltip(f"{name}:Q", title=title, format=".3f") for name, title in named.items()),
     ]
-    named_points = points.transform_calculate(
+    labelled = points.transform_calculate(
         kind=kind,
         label=token_names.token_label("token", "token_text"),
         target_label=token_names.token_label("largest_target", "largest_target_text"),
     )
     area = round(min(40, max(8, 60_000 / (data.heads * data.length))))
     size = altair.ExprRef(f"width > 500 ? {area} : {small}")
-    mark = named_points.mark_point(filled=True, size=size, opacity=opacity, aria=False)
+    mark = labelled.mark_point(filled=True, size=size, opacity=opacity, aria=False)
     return mark.encode(tooltip=tooltip)
 
 

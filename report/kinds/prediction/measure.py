@@ -328,14 +328,14 @@ def asked_of(loaded: LoadedModel, prompt: Prompt) -> Asked | None:
         where the text ends
     """
     from report.effects.asked import MEAN, Asked
-    from report.models.text.vocabulary import following
+    from report.models.text.vocabulary import next_token
 
     if prompt.target is None:
         return None
-    target = following(loaded, prompt.text, prompt.target)
+    target = next_token(loaded, prompt.text, prompt.target)
     if prompt.other is None:
         return Asked(-1, target, MEAN)
-    other = following(loaded, prompt.text, prompt.other)
+    other = next_token(loaded, prompt.text, prompt.other)
     if other == target:
         raise ReportError(
             f"{quoted(prompt.target)} and {quoted(prompt.other)} begin with the same token of "

@@ -1,6 +1,6 @@
-"""Families of models as llama.cpp writes them: one function an architecture.
+"""Families of models as llama.cpp writes them: one function for each architecture.
 
-It makes transformers' settings out of the file's keys, and says what transformers calls the file's
+It makes transformers' settings of the file's keys, and says what transformers calls the file's
 tensors and which of them llama.cpp changed. What llama.cpp knows by the name of an architecture,
 such as its activation, stands here too. The conventions are those of llama.cpp's
 `convert_hf_to_gguf.py` and of its model code. All families stand in one file because most of them
@@ -22,16 +22,16 @@ from report.text import quoted
 
 @dataclass(frozen=True)
 class Architecture:
-    """How a model in a GGUF file is understood.
+    """Settings and tensors of a model in a GGUF file.
 
     name: what the file calls its architecture
     config: what config.json would hold
-    tensors: what stands before ".weight" or ".bias" in the file -> in transformers. "blk." begins
-        what is there once a layer, "{layer}" is its number, "{part}" that of an expert
-    changes: the same keys, or those with ".weight" behind them -> what llama.cpp did to the numbers
-    parts: how many tensors lie in one of those that hold several
-    used: names of tensors that became settings
-    defaults: what was taken where the file says nothing, as phrases
+    tensors: name in the file, without ".weight" or ".bias" -> in transformers. "blk." begins those
+        of every layer, "{layer}" is its number, "{part}" that of an expert or a head
+    changes: name as in `tensors`, or with ".weight" for weights alone -> what llama.cpp did to it
+    parts: number of a layer's experts or heads, where one tensor holds those of all
+    used: names of tensors that only settings are made of
+    defaults: what was assumed where the file says nothing, as phrases
     """
 
     name: str
@@ -45,9 +45,9 @@ class Architecture:
 
 @functools.lru_cache(maxsize=4)
 def architecture_of(file: GgufFile) -> Architecture:
-    """How the model in a file is understood.
+    """The architecture of the model in a file.
 
-    raises: ReportError naming the architecture or the key that is not understood
+    raises: ReportError naming the architecture, key or missing tensor that stops it
     """
     kind = file.values.get("general.type", "model")
     name = file.values.get("general.architecture")
@@ -69,7 +69,7 @@ def architecture_of(file: GgufFile) -> Architecture:
 
 
 def _shared(file):
-    """Settings that every family has, and that the tensors tell."""
+    """Settings of every family: the vocabulary's size, special tokens, tied embeddings."""
     table = file.tensors.get("token_embd.weight")
     if table is None or len(table.shape) != 2:
         raise ReportError(
@@ -90,7 +90,7 @@ def _shared(file):
 
 
 def _sizes(keys: Keys) -> dict[str, Any]:
-    """What most families call the numbers that all have."""
+    """Sizes that all families have, by the names that most give them."""
     heads = keys.whole("attention.head_count")
     groups = keys.whole("attention.head_count_kv", heads)
     if heads % groups:
@@ -106,7 +106,7 @@ def _sizes(keys: Keys) -> dict[str, Any]:
 
 
 def _head_dim(keys: Keys) -> int:
-    """Length of a head's query, which is also that of its value."""
+    """Length of a head's query, key and value; ReportError if they differ."""
     heads, hidden = keys.whole("attention.head_count"), keys.whole("embedding_length")
     stated = keys.whole("attention.key_length", None)
     if stated is None and hidden % heads:
@@ -117,8 +117,8 @@ def _head_dim(keys: Keys) -> int:
     return length
 
 
-def _own_head_dim(keys: Keys) -> int:
-    """The same in a family whose heads share the hidden size out."""
+def _even_head_dim(keys: Keys) -> int:
+    """`_head_dim` of a family whose heads divide the hidden size evenly; else ReportError."""
     length = _head_dim(keys)
     if length * keys.whole("attention.head_count") != keys.whole("embedding_length"):
         raise keys.refused("attention.key_length", "the hidden size shared out among the heads")
@@ -139,8 +139,9 @@ def _rotary(keys: Keys, partly: bool = False) -> dict[str, Any]:
     return {"head_dim": head_dim, "rope_parameters": rotation}
 
 
-def _own_rotary(keys: Keys, partly: bool = False) -> dict[str, Any]:
-    return {"rope_parameters": rope.rope_parameters(keys, _own_head_dim(keys), partly)}
+def _even_rotary(keys: Keys, partly: bool = False) -> dict[str, Any]:
+    """`_rotary` of a family without a setting for the length of a head."""
+    return {"rope_parameters": rope.rope_parameters(keys, _even_head_dim(keys), partly)}
 
 
 def _has(keys: Keys, name: str) -> bool:
@@ -153,6 +154,7 @@ def _class(model_type: str, architecture: str) -> dict[str, Any]:
 
 
 def _turned_over(config: Mapping[str, Any]) -> dict[str, Change]:
+    """Changes of queries and keys whose rows llama.cpp reorders for its way to rotate."""
     return {
         "blk.attn_q": TurnedOver(config["num_attention_heads"]),
         "blk.attn_k": TurnedOver(config["num_key_value_heads"]),
@@ -160,7 +162,7 @@ def _turned_over(config: Mapping[str, Any]) -> dict[str, Change]:
 
 
 def _layers(prefix: str, tensors: Mapping[str, str]) -> dict[str, str]:
-    """Names of tensors that are there once a layer."""
+    """`Architecture.tensors` of every layer."""
     return {f"blk.{name}": f"{prefix}.{target}" for name, target in tensors.items()}
 
 
@@ -276,7 +278,7 @@ def _qwen3_mixture(keys: Keys) -> Architecture:
 
 
 def _one_more(tensors: Mapping[str, str]) -> dict[str, Change]:
-    """Norms whose weights are stored as 1 + w."""
+    """Changes of norms, whose weights w are stored as 1 + w."""
     return {f"{name}.weight": OneMore() for name in tensors if name.endswith("norm")}
 
 
@@ -301,23 +303,23 @@ def _gemma2(keys: Keys) -> Architecture:
         "hidden_activation": "gelu_pytorch_tanh",
         "attn_logit_softcapping": keys.number("attn_logit_softcapping", 50.0, above=0),
         "final_logit_softcapping": keys.number("final_logit_softcapping", 30.0, above=0),
-        "query_pre_attn_scalar": _scaled_by(keys, 46),
+        "query_pre_attn_scalar": _squared_divisor(keys, 46),
         "sliding_window": keys.whole("attention.sliding_window", 4096),
         "layer_types": _windows(keys, 2),
     }
     return Architecture(keys.name, config, GEMMA2, _one_more(GEMMA2))
 
 
-def _scaled_by(keys: Keys, layers_of_27b: int) -> int:
-    """By the root of what scores are divided: a head's length, but in Gemma's models of 27 B, which
-    llama.cpp tells by their number of layers, the hidden size shared out."""
+def _squared_divisor(keys: Keys, layers_of_27b: int) -> int:
+    """The square of what scores are divided by: a head's length, or hidden size / heads in Gemma's
+    models of 27 B, which llama.cpp tells by their number of layers."""
     if keys.whole("block_count") == layers_of_27b:
         return keys.whole("embedding_length") // keys.whole("attention.head_count")
     return _head_dim(keys)
 
 
 def _windows(keys: Keys, every: int) -> list[str]:
-    """Which layers have a window: all but each `every`th, unless the file says otherwise."""
+    """`layer_types`: a window in all layers but each `every`th, unless the file says otherwise."""
     layers = keys.whole("block_count")
     key = "attention.sliding_window_pattern"
     if layers > MOST_LAYERS:
@@ -336,15 +338,14 @@ MOST_LAYERS = 10_000
 
 
 BY_OLLAMA = ("rope.local.freq_base", "rope.global.freq_base", "mm.tokens_per_image")
-"""Keys by which a Gemma 3 that Ollama's own converter wrote is told from llama.cpp's. Those with
-pictures lack the epsilon too."""
+"""Keys of a Gemma 3 that only Ollama's own converter writes. It writes no epsilon for some."""
 
 LAYERS_OF_GEMMA3 = (18, 26, 34, 48, 62)
 """Of 270 M, 1 B, 4 B, 12 B and 27 B parameters."""
 
 
-def _stated_gemma3(keys: Keys) -> None:
-    """Fill in what Ollama's converter leaves out, with what Ollama takes for it.
+def _complete_gemma3(keys: Keys) -> None:
+    """Fill in what converters leave out, above all Ollama's, with what Ollama takes for it.
 
     https://github.com/ollama/ollama/blob/main/llama/compat/llama-ollama-compat.cpp
     """
@@ -366,7 +367,7 @@ def _stated_gemma3(keys: Keys) -> None:
 
 
 def _gemma3(keys: Keys) -> Architecture:
-    _stated_gemma3(keys)
+    _complete_gemma3(keys)
     rotary = _rotary(keys)
     local = {"rope_type": "default", "rope_theta": keys.number("rope.freq_base_swa", above=1)}
     window = keys.whole("attention.sliding_window", 0, least=0)  # Rnj-1 has none
@@ -379,7 +380,7 @@ def _gemma3(keys: Keys) -> Architecture:
         },
         "hidden_activation": "gelu_pytorch_tanh",
         "final_logit_softcapping": keys.number("final_logit_softcapping", None) or None,
-        "query_pre_attn_scalar": _scaled_by(keys, 62),
+        "query_pre_attn_scalar": _squared_divisor(keys, 62),
         "sliding_window": window or keys.whole("context_length"),
         "layer_types": _windows(keys, 6 if window else 1),
     }
@@ -400,19 +401,19 @@ PHI3 = ENDS | _layers(
 
 
 WINDOWS_OF_PHI3 = {4096: 2047, 131_072: 262_144}
-"""Longest context -> window, of Phi 3 mini and medium in files from before llama.cpp wrote it."""
+"""Longest context -> window of Phi 3 mini and medium, for old files of llama.cpp without one."""
 
 
 def _phi3(keys: Keys) -> Architecture:
     rotary = _rotary(keys, partly=True)
-    before = keys.whole("rope.scaling.original_context_length", keys.whole("context_length"))
+    original = keys.whole("rope.scaling.original_context_length", keys.whole("context_length"))
     config = _class("phi3", "Phi3ForCausalLM") | _sizes(keys) | _rms(keys) | rotary
-    _own_head_dim(keys)
+    _even_head_dim(keys)
     window = WINDOWS_OF_PHI3.get(keys.whole("context_length"))
     if window and keys.whole("block_count") in (32, 40):
         keys.assume("attention.sliding_window", window, "as in Phi 3 of this size")
     config |= {
-        "original_max_position_embeddings": before,
+        "original_max_position_embeddings": original,
         "sliding_window": keys.whole("attention.sliding_window", least=0) or None,
     }
     return Architecture(keys.name, config, PHI3)
@@ -436,7 +437,7 @@ PHI2 = {
 
 def _phi2(keys: Keys) -> Architecture:
     config = _class("phi", "PhiForCausalLM") | _sizes(keys) | _rotary(keys, partly=True)
-    _own_head_dim(keys)
+    _even_head_dim(keys)
     config |= {"layer_norm_eps": _epsilon(keys), "hidden_act": "gelu_new"}
     return Architecture(keys.name, config, PHI2)
 
@@ -469,7 +470,7 @@ def _falcon(keys: Keys) -> Architecture:
         "bias": _has(keys, "attn_qkv.bias"),
         "alibi": False,
         "layer_norm_epsilon": _epsilon(keys),
-        **_own_rotary(keys),
+        **_even_rotary(keys),
     }
     changes = {"blk.attn_qkv": Sorted(groups, heads // groups)}
     return Architecture(keys.name, config, FALCON | (TWO_NORMS if two else {}), changes)
@@ -495,7 +496,7 @@ GPT2 = {
 
 def _gpt2(keys: Keys) -> Architecture:
     sizes = _sizes(keys)
-    _own_head_dim(keys)
+    _even_head_dim(keys)
     config = _class("gpt2", "GPT2LMHeadModel") | {
         "n_layer": sizes["num_hidden_layers"],
         "n_embd": sizes["hidden_size"],
@@ -504,8 +505,8 @@ def _gpt2(keys: Keys) -> Architecture:
         "n_positions": sizes["max_position_embeddings"],
         "layer_norm_epsilon": _epsilon(keys),
     }
-    turned = ("attn_qkv", "attn_output", "ffn_up", "ffn_down")
-    changes = {f"blk.{name}.weight": Transposed() for name in turned}
+    projections = ("attn_qkv", "attn_output", "ffn_up", "ffn_down")
+    changes = {f"blk.{name}.weight": Transposed() for name in projections}
     return Architecture(keys.name, config, GPT2, changes)
 
 
@@ -522,7 +523,7 @@ GPTNEOX = {
 def _gptneox(keys: Keys) -> Architecture:
     sizes = _sizes(keys)
     sizes.pop("num_key_value_heads")
-    config = _class("gpt_neox", "GPTNeoXForCausalLM") | sizes | _own_rotary(keys, partly=True)
+    config = _class("gpt_neox", "GPTNeoXForCausalLM") | sizes | _even_rotary(keys, partly=True)
     config |= {
         "layer_norm_eps": _epsilon(keys),
         "use_parallel_residual": keys.flag("use_parallel_residual"),
@@ -541,7 +542,7 @@ BLOOM = {
 
 
 def _fourfold(keys: Keys) -> dict[str, Any]:
-    """`_sizes` of a family whose layers are always four times as wide inside."""
+    """`_sizes` of a family whose MLP is always four times the hidden size; else ReportError."""
     sizes = _sizes(keys)
     if sizes["intermediate_size"] != 4 * sizes["hidden_size"]:
         raise keys.refused("feed_forward_length", f"{4 * sizes['hidden_size']}")
@@ -551,7 +552,7 @@ def _fourfold(keys: Keys) -> dict[str, Any]:
 def _bloom(keys: Keys) -> Architecture:
     sizes = _fourfold(keys)
     heads = sizes["num_attention_heads"]
-    _own_head_dim(keys)
+    _even_head_dim(keys)
     config = _class("bloom", "BloomForCausalLM") | {
         "n_layer": sizes["num_hidden_layers"],
         "hidden_size": sizes["hidden_size"],
@@ -586,7 +587,7 @@ def _mpt(keys: Keys) -> Architecture:
     clip = keys.number("attention.clamp_kqv", None)
     if sizes["num_key_value_heads"] != sizes["num_attention_heads"]:
         raise keys.refused("attention.head_count_kv", f"{sizes['num_attention_heads']}")
-    _own_head_dim(keys)
+    _even_head_dim(keys)
     config = _class("mpt", "MptForCausalLM") | {
         "n_layers": sizes["num_hidden_layers"],
         "d_model": sizes["hidden_size"],
@@ -599,7 +600,7 @@ def _mpt(keys: Keys) -> Architecture:
 
 
 def _starcoder2(keys: Keys) -> Architecture:
-    config = _class("starcoder2", "Starcoder2ForCausalLM") | _sizes(keys) | _own_rotary(keys)
+    config = _class("starcoder2", "Starcoder2ForCausalLM") | _sizes(keys) | _even_rotary(keys)
     config |= {
         "norm_epsilon": _epsilon(keys),
         "use_bias": _has(keys, "attn_q.bias"),
@@ -610,17 +611,17 @@ def _starcoder2(keys: Keys) -> Architecture:
 
 
 def _olmo2(keys: Keys) -> Architecture:
-    config = _class("olmo2", "Olmo2ForCausalLM") | _sizes(keys) | _rms(keys) | _own_rotary(keys)
+    config = _class("olmo2", "Olmo2ForCausalLM") | _sizes(keys) | _rms(keys) | _even_rotary(keys)
     tensors = ENDS | _layers(LAYER, ATTENTION | GATED | AFTER | HEAD_NORMS)
     return Architecture(keys.name, config, tensors)
 
 
 def _stablelm(keys: Keys) -> Architecture:
-    """Whether a layer's two parts run side by side, its norms tell: the converter writes true where
-    a checkpoint says nothing, and transformers takes false for it."""
+    """A layer's norms tell whether attention and MLP are parallel: where a checkpoint says nothing,
+    the converter writes true, and transformers takes false for it."""
     keys.flag("use_parallel_residual", None)
     config = _class("stablelm", "StableLmForCausalLM") | _sizes(keys)
-    config |= _own_rotary(keys, partly=True) | {
+    config |= _even_rotary(keys, partly=True) | {
         "layer_norm_eps": _epsilon(keys),
         "use_parallel_residual": not _has(keys, "ffn_norm.weight"),
         "use_qkv_bias": _has(keys, "attn_q.bias"),
@@ -646,7 +647,7 @@ COHERE = ENDS | _layers(LAYER, {"attn_norm": "input_layernorm"} | ATTENTION | GA
 
 
 def _cohere(keys: Keys) -> Architecture:
-    config = _class("cohere", "CohereForCausalLM") | _cohere_settings(keys) | _own_rotary(keys)
+    config = _class("cohere", "CohereForCausalLM") | _cohere_settings(keys) | _even_rotary(keys)
     config |= {"use_qk_norm": _has(keys, "attn_q_norm.weight")}
     return Architecture(keys.name, config, COHERE | _layers(LAYER, HEAD_NORMS))
 
@@ -662,7 +663,7 @@ def _cohere2(keys: Keys) -> Architecture:
 
 def _granite(keys: Keys) -> Architecture:
     config = _class("granite", "GraniteForCausalLM") | _llama_settings(keys)
-    length = _own_head_dim(keys)
+    length = _even_head_dim(keys)
     if not keys.flag("rope.scaling.finetuned", True):  # llama.cpp's word for it in this family
         raise keys.refused("rope.scaling.finetuned", "true, as models that do not rotate are not")
     config |= {
@@ -675,7 +676,7 @@ def _granite(keys: Keys) -> Architecture:
 
 
 def _smollm3(keys: Keys) -> Architecture:
-    """Every fourth layer rotates nothing, which llama.cpp knows by the architecture."""
+    """Every fourth layer is without rotation, which llama.cpp knows by the architecture."""
     config = _class("smollm3", "SmolLM3ForCausalLM") | _llama_settings(keys)
     layers = min(config["num_hidden_layers"], MOST_LAYERS)
     config |= {
@@ -722,4 +723,4 @@ ARCHITECTURES: dict[str, Callable[[Keys], Architecture]] = {
     "stablelm": _stablelm,
     "starcoder2": _starcoder2,
 }
-"""What files call an architecture -> what understands it."""
+"""What files call an architecture -> the function that reads it."""

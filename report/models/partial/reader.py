@@ -3,9 +3,9 @@
 The wanted bytes are read straight into the tensor, converted on the way; no file is mapped into
 memory, so a process holds what it asked for and nothing else.
 
-A checkpoint whose weights are packed into fewer bits is read as if it were not: its tensors have
-the names and shapes that the model has for them. Names come from the index, shapes from the headers
-of the files, and parts are read and unpacked when a weight is asked for.
+A checkpoint of packed or quantised weights is read as if it were not: its tensors have the names
+and shapes that the model has for them. Names come from the index, shapes from the headers of the
+files, and the parts of a packed weight are unpacked when it is read.
 """
 
 import json
@@ -44,7 +44,7 @@ DTYPES = {
     "U8": torch.uint8,
     "BOOL": torch.bool,
 }
-"""By their names in a file. 8-bit floats are left out: without their scales they mean nothing."""
+"""Dtype in a file -> dtype. 8-bit floats are left out: without their scales they mean nothing."""
 
 CHUNK = 1 << 24
 """Bytes read and converted at a time, so that a large tensor is never in memory twice."""
@@ -66,10 +66,11 @@ class Entry:
 
 
 class Checkpoint:
-    """The weights of a folder, in one file or several; files with nothing wanted may be missing.
+    """The weights of a folder, in one file or several; only files of tensors that are read must be
+    there.
 
     bytes_read: bytes of tensors read so far
-    dtypes: dict of what files call a dtype to the dtype, of those that may be read
+    dtypes: dtype in a file -> dtype, of those that may be read
     """
 
     dtypes = DTYPES
@@ -88,10 +89,10 @@ class Checkpoint:
         """The `Entry` of a tensor; ReportError if there is no such tensor, or not its file."""
         self._require_listed(name)
         path = self.folder / self.files[name]
-        stated = self._header(path).get(name)
-        if stated is None:
+        header = self._header(path).get(name)
+        if header is None:
             raise lacks_tensor(path, name)
-        return self._entry(path, name, stated)
+        return self._entry(path, name, header)
 
     def _require_listed(self, name):
         if name not in self.files:
@@ -109,9 +110,9 @@ class Checkpoint:
         return shapes(self.folder, whole)
 
     def require_shape(self, name: str, shape: Sequence[int]) -> None:
-        """Stop for a tensor that is missing or has another shape than a model wants.
+        """Check the shape of a tensor against the model's.
 
-        raises: ReportError naming both shapes
+        raises: ReportError as `entry`, or naming both shapes if they differ
         """
         stored = self.entry(name).shape
         if stored != tuple(shape):
@@ -121,7 +122,7 @@ class Checkpoint:
             )
 
     def total_bytes(self) -> int | None:
-        """Bytes of all tensors; where weight files are missing what the index says, or None.
+        """Bytes of all tensors; if weight files are missing, what the index says, or None.
 
         raises: ReportError for a damaged weight file
         """
@@ -155,7 +156,8 @@ class Checkpoint:
     def read_rows(
         self, name: str, rows: list[int], dtype: torch.dtype | None = None
     ) -> torch.Tensor:
-        """Some rows of a tensor [number, ...], in the order of `rows` (list of int).
+        """Rows of a tensor by their numbers, [row, ...] in the order of `rows`; of the dtype of the
+        file, or float32 if unpacked, without `dtype`.
 
         raises: ReportError as `entry`, or for a row that is not there
         """
@@ -175,30 +177,29 @@ class Checkpoint:
         return out
 
     def _unpacked(self, name, rows):
-        """The numbers, float32, of a tensor that is not stored as it is, all or some rows; None of
-        any other tensor."""
+        """All rows (None) or some of a packed or quantised tensor, float32; None for any other."""
 
-    def _fill(self, entry, parts):
-        """Fill flat tensors, each from its place (in bytes) in the entry."""
+    def _fill(self, entry, targets):
+        """Fill the tensors of [(offset in the entry in bytes, flat tensor), ...]."""
         raw = torch.empty(min(entry.bytes, CHUNK), dtype=torch.uint8)
         with entry.path.open("rb", buffering=0) as stream:
-            for place, flat in parts:
-                stream.seek(entry.start + place)
+            for offset, flat in targets:
+                stream.seek(entry.start + offset)
                 for chunk in flat.split(CHUNK // entry.dtype.itemsize):
-                    used = raw[: len(chunk) * entry.dtype.itemsize]
-                    _read_exactly(stream, memoryview(used.numpy()), entry.path)
-                    chunk.copy_(used.view(entry.dtype))
-                    self.bytes_read += len(used)
+                    buffer = raw[: len(chunk) * entry.dtype.itemsize]
+                    _read_exactly(stream, memoryview(buffer.numpy()), entry.path)
+                    chunk.copy_(buffer.view(entry.dtype))
+                    self.bytes_read += len(buffer)
 
-    def _entry(self, path, name, stated):
-        if stated["dtype"] not in self.dtypes:
+    def _entry(self, path, name, header):
+        if header["dtype"] not in self.dtypes:
             raise ReportError(
-                f"'{path.parent.name}/{path.name}' stores '{name}' as {stated['dtype']}, which "
+                f"'{path.parent.name}/{path.name}' stores '{name}' as {header['dtype']}, which "
                 f"cannot be read alone; known: {', '.join(self.dtypes)}; use the model in bf16 or "
                 "float32"
             )
-        dtype, shape = self.dtypes[stated["dtype"]], tuple(stated["shape"])
-        return Entry(path, stated["span"][0], dtype, shape)
+        dtype, shape = self.dtypes[header["dtype"]], tuple(header["shape"])
+        return Entry(path, header["span"][0], dtype, shape)
 
     def _header(self, path):
         if path not in self._headers:
@@ -235,15 +236,15 @@ class GgufCheckpoint(Checkpoint):
     def _unpacked(self, name, rows):
         view = self.entry(name)
         with view.tensor.path.open("rb", buffering=0) as stream:
-            read = self._from(stream, view.tensor.path)
+            read = self._reader(stream, view.tensor.path)
             return torch.from_numpy(view.numbers(read) if rows is None else view.rows(read, rows))
 
-    def _from(self, stream, path):
-        """A function of (place, number of bytes) that reads them."""
+    def _reader(self, stream, path):
+        """A function of (offset in the file, number of bytes) that reads them."""
 
-        def read(place, count):
+        def read(offset, count):
             content = bytearray(count)
-            stream.seek(place)
+            stream.seek(offset)
             _read_exactly(stream, memoryview(content), path)
             self.bytes_read += count
             return content
@@ -272,7 +273,7 @@ PACKED = {
 
 
 def open_checkpoint(folder: Path | str) -> Checkpoint:
-    """What reads the weights of a folder, or of a GGUF file, as the model has them.
+    """The checkpoint in a folder or a GGUF file, whose tensors are as the model has them.
 
     raises: ReportError for weights packed in a way that is not read
     """
@@ -283,8 +284,8 @@ def open_checkpoint(folder: Path | str) -> Checkpoint:
 
 
 def stored_as(folder: Path | str) -> str | None:
-    """What a model calls the way in which its weights are packed, and the formats of its matrices,
-    that of most numbers first, such as "gptq: INT4, BF16"; None where nothing is unpacked."""
+    """How a model's weights are packed or quantised, and the formats of its matrices, that of most
+    numbers first, such as "gptq: INT4, BF16"; None if they are neither."""
     if is_gguf(folder):
         return open_gguf(folder).stored_as
     checkpoint = open_checkpoint(folder)
@@ -298,8 +299,8 @@ def stored_as(folder: Path | str) -> str | None:
 
 
 def stored_dtype(folder: Path | str) -> str | None:
-    """The dtypes of the matrices of a model that is stored as it is, that of most numbers first,
-    such as "bfloat16"; None where numbers are unpacked, or none is a matrix."""
+    """The dtypes of the matrices of a model that is not packed, that of most numbers first, such as
+    "bfloat16, float32"; None if it is packed or quantised, or without a matrix."""
     if is_gguf(folder) or packing_in(folder) is not None:
         return None
     numbers = Counter()
@@ -326,26 +327,24 @@ class PackedEntry:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the numbers as they come out of the packing."""
+        """Of the unpacked numbers."""
         return torch.float32
 
 
 def stored_plainly(checkpoint: Checkpoint, name: str) -> bool:
-    """Whether a tensor is stored as numbers of its own dtype, which transformers knows to keep."""
+    """Whether a tensor is neither packed nor quantised, so that its stored dtype is its own."""
     return isinstance(checkpoint.entry(name), Entry)
 
 
 class _Stored(Checkpoint):
-    """The tensors as the files have them."""
+    """The tensors of a packed checkpoint as the files have them."""
 
     dtypes = DTYPES | PACKED
 
 
 class PackedCheckpoint(Checkpoint):
-    """The weights of a folder that `packing` says are packed; they become float32 when read.
-
-    Tensors that are not packed are read as they are.
-    """
+    """The weights of a folder, of which those that `packing` tells are packed become float32 when
+    read, the others as in any checkpoint."""
 
     def __init__(self, folder: Path | str, packing: Packing):
         super().__init__(folder)
@@ -355,13 +354,14 @@ class PackedCheckpoint(Checkpoint):
 
     @cached_property
     def _weights(self) -> dict[str, tuple[Format | None, dict[str, str]]]:
+        """As of `Packing.weights`."""
         return self.packing.weights(self._stored.files)
 
     @cached_property
     def files(self) -> dict[str, str]:
-        held = self._stored.files
+        stored = self._stored.files
         return {
-            name: held[next(iter(parts.values()))] for name, (_, parts) in self._weights.items()
+            name: stored[next(iter(parts.values()))] for name, (_, parts) in self._weights.items()
         }
 
     def entry(self, name: str) -> Entry | PackedEntry:
@@ -374,7 +374,7 @@ class PackedCheckpoint(Checkpoint):
         return self._entries[name]
 
     def kind(self, name: str) -> str:
-        """What the numbers of a tensor are stored as, such as "INT4" or "BF16"."""
+        """Name of the format of a tensor's numbers, such as "INT4" or "BF16"."""
         entry = self.entry(name)
         if isinstance(entry, PackedEntry):
             return entry.form.kind(entry.parts)

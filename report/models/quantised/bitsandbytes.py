@@ -54,7 +54,7 @@ class Bits4(Format):
 
     needed = ("", ".absmax", ".quant_map")
     optional = (".nested_absmax", ".nested_quant_map")
-    made = ""
+    suffix = ""
 
     def __init__(self, kind: str):
         self.state = f".quant_state.bitsandbytes__{kind}"

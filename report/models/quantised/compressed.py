@@ -39,7 +39,7 @@ class Fp8(Format):
     ending: str
     block: tuple[int, int] = (1, 1)
 
-    made = ""
+    suffix = ""
 
     @property
     def stem(self) -> re.Pattern[str]:

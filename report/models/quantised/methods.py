@@ -112,7 +112,7 @@ class Mxfp4(Format):
 
     stem = re.compile(r"(.*_proj)_blocks")
     needed = ("_blocks", "_scales")
-    made = ""
+    suffix = ""
 
     def shape(self, parts: Parts) -> Shape:
         blocks = parts.shape("_blocks")

@@ -1,12 +1,12 @@
-"""The stored tensors that make one weight, and what each format has to say about them.
+"""The stored tensors that make one weight, and the interface of formats, which unpack them.
 
 A weight `q_proj.weight` may be stored as `q_proj.weight_packed`, `q_proj.weight_scale` and others.
 What these names have in common is the stem (`q_proj`); what follows it is the part's ending.
-Nothing that is stored is believed: a format states what it needs before it reads what is large.
-Whether a single weight is packed, its parts tell: so what is left out of the packing (`ignore` in
-config.json) needs no list.
+No stored tensor is trusted: a format checks dtypes and shapes before it reads what is large.
+A weight is packed if it has the parts of a format, so a list of weights that are not packed
+(`ignore` in config.json) is not needed.
 
-And what formats have in common: numbers of a few bits, and one scale for many numbers.
+Formats share what is below: numbers of a few bits, and one scale for many numbers.
 """
 
 import math
@@ -21,7 +21,7 @@ from report.errors import ReportError
 from report.text import quoted
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
-"""What scales are stored as."""
+"""Dtypes of scales."""
 
 Shape = tuple[int, ...]
 
@@ -38,10 +38,10 @@ class Entry(Protocol):
 class Parts:
     """The stored tensors that make one weight.
 
-    weight: what the model calls it; names: dict of ending -> name of the stored tensor
-    entry: function of a name -> `Entry`; read_tensor: function of a name and of the rows wanted
-        (None for all) -> tensor as stored
-    rows: of the weight, where only these are wanted
+    weight: its name in the model; names: ending -> name of the stored tensor
+    entry: stored name -> `Entry`
+    read_tensor: (stored name, numbers of rows or None for all) -> tensor as stored
+    rows: numbers of the rows that `read` returns; None for all
     """
 
     weight: str
@@ -58,19 +58,19 @@ class Parts:
         return self.entry(self.names[ending]).dtype
 
     def shape(self, ending: str) -> Shape:
-        """The whole shape of a part, also where only some rows are wanted."""
+        """The shape of a part, with all rows whatever `rows` is."""
         return tuple(self.entry(self.names[ending]).shape)
 
     def read(self, ending: str) -> torch.Tensor:
-        """A part as stored, its wanted rows only."""
+        """A part as stored, the rows of `rows`."""
         return self.read_tensor(self.names[ending], self.rows)
 
     def of_rows(self, rows: Sequence[int]) -> "Parts":
-        """The same parts, of which only these rows are read."""
+        """The parts with other `rows`."""
         return replace(self, rows=tuple(rows))
 
     def require(self, ending: str, dtypes: Sequence[torch.dtype], shape: Shape | None = None):
-        """Stop for a part of another dtype, or of another shape.
+        """Check the dtype and shape of a part.
 
         raises: ReportError naming the tensor, and what it should be
         """
@@ -78,11 +78,11 @@ class Parts:
             allowed = " or ".join(map(_word, dtypes))
             raise self.refused(ending, f"is {_word(self.dtype(ending))}, and should be {allowed}")
         if shape is not None and self.shape(ending) != tuple(shape):
-            is_now, wanted = list(self.shape(ending)), list(shape)
-            raise self.refused(ending, f"has the shape {is_now}, and should have {wanted}")
+            stored, expected = list(self.shape(ending)), list(shape)
+            raise self.refused(ending, f"has the shape {stored}, and should have {expected}")
 
     def require_matrix(self, ending: str, dtypes: Sequence[torch.dtype]) -> Shape:
-        """The shape of a part that has to be a matrix with something in it."""
+        """The shape of a part; ReportError unless it is a matrix that is not empty."""
         self.require(ending, dtypes)
         shape = self.shape(ending)
         if len(shape) != 2 or min(shape) < 1:
@@ -90,7 +90,7 @@ class Parts:
         return shape
 
     def require_groups(self, ending: str, numbers: int, group: int) -> None:
-        """Stop where the numbers of a row, or of a column, of a part make no whole groups."""
+        """ReportError if the numbers of a row or column of a part do not divide into groups."""
         if numbers % group:
             raise self.refused(ending, f"has {numbers} numbers, no whole groups of {group}")
 
@@ -105,26 +105,26 @@ class Parts:
 class Format(Protocol):
     """How one weight is packed.
 
-    stem: pattern of the name of the part by which the format is told, its first group the stem
-    needed, optional: endings of the parts; made: what follows the stem in the weight's name
+    stem: pattern of the name of the part that tells the format; its first group is the stem
+    needed, optional: endings of the parts
+    suffix: what follows the stem in the weight's name
     by_rows: whether a row of the weight is made of the same row of every part
     """
 
     stem: re.Pattern[str]
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    made: str = ".weight"
+    suffix: str = ".weight"
     by_rows: bool = False
 
     def shape(self, parts: Parts) -> Shape:
         """The shape of the weight; ReportError for parts that do not fit together."""
 
     def kind(self, parts: Parts) -> str:
-        """What its numbers are, such as "INT4"; asked for after the shape."""
+        """Name of the format of its numbers, such as "INT4"; called after `shape`."""
 
     def numbers(self, parts: Parts) -> torch.Tensor:
-        """The numbers of the weight, float32, computed in float32; parts were asked for their
-        shape before."""
+        """The numbers of the weight, float32 and computed so; called after `shape`."""
 
 
 WITHOUT_EFFECT = re.compile(
@@ -137,13 +137,13 @@ LEFT_OVER = re.compile(
     r"|weight_global_scale|weight_format|(nested_)?(absmax|quant_map)"
     r"|quant_state\.bitsandbytes__\w+|biases)|_(blocks|scales))"
 )
-"""What names parts of packed weights in any format."""
+"""Names of parts of packed weights in any format."""
 
 UNMISTAKABLE = re.compile(
     r".*\.(qweight|qzeros|SCB|weight_(packed|scale|scale_inv)|absmax"
     r"|quant_state\.bitsandbytes__\w+)"
 )
-"""The same, of names that nothing else has."""
+"""Those of `LEFT_OVER` that no other tensor has."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ class Packing:
     """How a checkpoint's weights are packed.
 
     label: what config.json calls it, such as "fp8" or "gptq"
-    formats: of its weights, the first that fits a name first
+    formats: of its weights; the first that fits a name counts
     """
 
     label: str
@@ -161,44 +161,46 @@ class Packing:
         """The weights that stored tensors make.
 
         names: of all stored tensors
-        returns: dict of the weight's name -> (its format, dict of ending -> stored name); of a
-            tensor that is stored as it is, (None, {"": name})
-        raises: ReportError naming a part that is missing, or that belongs to no weight
+        returns: weight's name -> (its format, {ending: stored name}), or (None, {"": name}) of a
+            tensor that is not packed
+        raises: ReportError naming a part that is missing, that belongs to no weight, or that
+            makes a weight twice
         """
-        there = {name for name in names if not WITHOUT_EFFECT.fullmatch(name)}
-        made, used = {}, set()
+        stored = {name for name in names if not WITHOUT_EFFECT.fullmatch(name)}
+        packed, used = {}, set()
         for form in self.formats:
-            for name in sorted(there - used):
+            for name in sorted(stored - used):
                 match = form.stem.fullmatch(name)
                 if match is None:
                     continue
-                weight, parts = match[1] + form.made, self._parts(form, match[1], there)
-                if weight in made or (weight in there and weight not in parts.values()):
+                weight, parts = match[1] + form.suffix, self._parts(form, match[1], stored)
+                if weight in packed or (weight in stored and weight not in parts.values()):
                     raise ReportError(
                         f"the weights hold {quoted(weight)} twice, the second time packed "
                         f"({quoted(name)}); download or copy the checkpoint again"
                     )
-                made[weight] = (form, parts)
+                packed[weight] = (form, parts)
                 used.update(parts.values())
-        plain = sorted(there - used)
-        left = next(filter(LEFT_OVER.fullmatch, plain), None)
-        if left is not None:
+        plain = sorted(stored - used)
+        leftover = next(filter(LEFT_OVER.fullmatch, plain), None)
+        if leftover is not None:
             raise ReportError(
-                f"the weights hold {quoted(left)}, which belongs to no weight that is packed as "
-                "config.json says; use the checkpoint that this one was made from"
+                f"the weights hold {quoted(leftover)}, which belongs to no weight that is packed "
+                "as config.json says; use the checkpoint that this one was made from"
             )
-        return made | {name: (None, {"": name}) for name in plain}
+        return packed | {name: (None, {"": name}) for name in plain}
 
-    def _parts(self, form, stem, there):
-        lacking = [stem + ending for ending in form.needed if stem + ending not in there]
+    def _parts(self, form, stem, stored):
+        """Ending -> stored name; ReportError if a needed part is missing."""
+        lacking = [stem + ending for ending in form.needed if stem + ending not in stored]
         if lacking:
             raise ReportError(
                 f"the weights lack the tensor {quoted(lacking[0])}, without which "
-                f"{quoted(stem + form.made)} cannot be unpacked; download or copy the checkpoint "
+                f"{quoted(stem + form.suffix)} cannot be unpacked; download or copy the checkpoint "
                 "again"
             )
         endings = (*form.needed, *form.optional)
-        return {ending: stem + ending for ending in endings if stem + ending in there}
+        return {ending: stem + ending for ending in endings if stem + ending in stored}
 
 
 def _word(dtype):
@@ -216,7 +218,7 @@ def is_size(value: object) -> bool:
 
 
 def period(bits: int) -> int:
-    """32-bit words after which a number begins at the first bit of a word again: 3 for 3 bits."""
+    """Number of 32-bit words that hold a whole number of integers of `bits` bits: 3 for 3 bits."""
     return math.lcm(bits, 32) // 32
 
 
@@ -224,7 +226,7 @@ def unpacked(words: torch.Tensor, bits: int) -> torch.Tensor:
     """Whole numbers of a few bits that follow each other in words, from the lowest bit on.
 
     words: int32 or uint32 [..., W], where W is a multiple of `period(bits)`
-    bits: of a number, 1 to 8
+    bits: of each number, 1 to 8
     returns: uint8 [..., 32 W / bits]
     """
     count = period(bits) * 32 // bits
@@ -242,7 +244,7 @@ def unpacked(words: torch.Tensor, bits: int) -> torch.Tensor:
 
 
 def from_table(raw: torch.Tensor, table: torch.Tensor, low_first: bool) -> torch.Tensor:
-    """The numbers that half bytes stand for.
+    """The numbers of half bytes, which are indices of a table.
 
     raw: uint8 [..., n]; table: float32 [16]; low_first: whether a byte's lower half comes first
     returns: float32 [..., 2 n]
@@ -286,8 +288,8 @@ def change_by_blocks(
         for size, number, width in zip(values.shape[-2:], (rows, columns), block, strict=True)
     )
     if rows % high == 0 and columns % wide == 0:
-        apart = numbers.unflatten(-2, (-1, high)).unflatten(-1, (-1, wide))
-        change(apart, values[..., :, None, :, None])
+        blocks = numbers.unflatten(-2, (-1, high)).unflatten(-1, (-1, wide))
+        change(blocks, values[..., :, None, :, None])
         return
     spread = values.repeat_interleave(wide, -1)[..., :columns]
     for place, first in enumerate(range(0, rows, high)):

@@ -12,28 +12,28 @@ if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
 
 SHORTEST = 3
-"""Letters of a word."""
+"""Fewest letters of a word."""
 
 LEAST = 20
-"""Words, at least."""
+"""Fewest words to go on with."""
 
 
 def frequent_words(loaded: "LoadedModel", texts: Iterable[str], most: int) -> list[int]:
-    """Ids of the tokens that are in most texts, those in more first, then by id: tokens of
+    """Ids of the tokens that the most texts have, by number of texts, then by id. They consist of
     `SHORTEST` letters or more, with a space before them or without.
 
-    most: how many
+    most: greatest number of tokens
     raises: ReportError if there are fewer than `LEAST`
     """
-    number = Counter()
+    counts = Counter()
     for ids in encode_texts(loaded, list(texts)).token_ids.values():
-        number.update({*ids})
+        counts.update({*ids})
     special = {*loaded.tokenizer.all_special_ids}
-    spelt = {token: each["text"].strip() for token, each in words(loaded, number).items()}
+    spelling = {token: each["text"].strip() for token, each in words(loaded, counts).items()}
     chosen = [
         token
-        for token in sorted(number, key=lambda token: (-number[token], token))
-        if spelt[token].isalpha() and len(spelt[token]) >= SHORTEST and token not in special
+        for token in sorted(counts, key=lambda token: (-counts[token], token))
+        if spelling[token].isalpha() and len(spelling[token]) >= SHORTEST and token not in special
     ]
     if len(chosen) < LEAST:
         raise ReportError(

@@ -1,4 +1,4 @@
-"""Ordered lists, as far as their words are single tokens of a vocabulary."""
+"""Ordered lists, such as days, of the words that are single tokens of a vocabulary."""
 
 import string
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
 
 LEAST = 5
-"""Steps of a list from one token to the next, at least."""
+"""Fewest steps, from a token to the next, of a list that is used."""
 
 WORDS = {
     "numbers": map(str, range(201)),
@@ -29,7 +29,7 @@ WORDS = {
 WORDS = {name: tuple(words) for name, words in WORDS.items()}
 """Name of a list -> its words, in English and in digits."""
 
-ROUND = ("days", "months")
+CYCLES = ("days", "months")
 """Lists whose last word is followed by the first."""
 
 
@@ -37,7 +37,8 @@ ROUND = ("days", "months")
 class OrderedList:
     """The words of a list that are single tokens.
 
-    token_ids: all different; steps: places of a word and of the next one, where both are tokens
+    token_ids: all different
+    steps: (index in `token_ids` of a word, of the next word), where both are tokens
     """
 
     name: str
@@ -46,10 +47,10 @@ class OrderedList:
 
 
 def ordered_lists(loaded: "LoadedModel") -> list[OrderedList]:
-    """The lists of which enough words are single tokens of a model's vocabulary, with a space
-    before them or without, whichever are more.
+    """The lists of `LEAST` steps or more in a model's vocabulary, of words with a space before them
+    or without, whichever have more steps.
 
-    raises: ReportError if there is none
+    raises: ReportError if there is no such list
     """
     lists = []
     for name, words in WORDS.items():
@@ -64,17 +65,18 @@ def ordered_lists(loaded: "LoadedModel") -> list[OrderedList]:
     return lists
 
 
-def _steps(each):
-    return len(each.steps)
+def _steps(ordered_list):
+    return len(ordered_list.steps)
 
 
 def _of_tokens(loaded, name, words):
+    """The `OrderedList` of words, few or none of which may be tokens."""
     tokens = [_token(loaded.tokenizer, word) for word in words]
     places = {}
     for token in tokens:
         if token is not None:
             places.setdefault(token, len(places))
-    after = [*tokens[1:], tokens[0] if name in ROUND else None]
+    after = [*tokens[1:], tokens[0] if name in CYCLES else None]
     steps = [
         (places[now], places[then])
         for now, then in zip(tokens, after, strict=True)
@@ -84,6 +86,6 @@ def _of_tokens(loaded, name, words):
 
 
 def _token(tokenizer, word):
-    """The id of the one token that a word is; None if there is none."""
+    """The id of a word that is a single token, else None."""
     ids = encoded(tokenizer, word, add_special_tokens=False)["input_ids"]
     return ids[0] if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else None

@@ -1,8 +1,8 @@
-"""What a page loads as parts of it: styles, pictures, classic scripts, and one script of all its
-modules, since browsers let no page on a disk import another file.
+"""Makes parts of a page of what it loads: styles, pictures, classic scripts, and one script of all
+its modules, since browsers let no page on a disk import another file.
 
-Each module becomes a function that is called when the module is first asked for, and returns what
-it exports. That is the same as long as no two modules wait for each other, and what is exported
+Each module becomes a function that is called when the module is first imported, and returns its
+exports. That is the same as long as modules do not import each other in a circle, and an export
 does not change later; both are checked.
 """
 
@@ -28,23 +28,23 @@ TYPES = {
     ".woff": "font/woff",
     ".woff2": "font/woff2",
 }
-"""Ending -> media type of what a page may show."""
+"""Ending -> media type of pictures and fonts."""
 
 FEATURES = ("navigation.top", "toc.", "content.")
-"""How the names of the theme's features begin that a page alone can have."""
+"""Prefixes of the names of the theme's features that need no other page."""
 
 ENDS = re.compile(r"</(?=script|style)", re.IGNORECASE)
 
 
 def script_text(text: str) -> str:
-    """A script that ends where its element ends, whatever stands in its texts."""
+    """A script whose texts do not end its element."""
     return ENDS.sub(r"<\\/", text).replace("<!--", r"<\!--")
 
 
 def data_address(path: Path) -> str:
-    """A picture or a font as an address that holds it.
+    """A picture or a font as a "data:" address.
 
-    raises: ReportError if it is neither
+    raises: ReportError if the file is neither, by its ending
     """
     kind = TYPES.get(path.suffix.lower())
     if kind is None:
@@ -55,13 +55,13 @@ def data_address(path: Path) -> str:
 
 
 def style_text(text: str, path: Path, site: Path) -> str:
-    """A style sheet with what it shows in it.
+    """A style sheet that holds its pictures and fonts.
 
-    path: where it lies
+    path: of the style sheet, below `site`
     raises: ReportError if it names a file that is not there, or imports another style sheet
     """
 
-    def held(match):
+    def with_content(match):
         address = "".join(each or "" for each in match.groups())
         if address.startswith(("data:", "#")):
             return match[0]
@@ -70,18 +70,18 @@ def style_text(text: str, path: Path, site: Path) -> str:
             raise ReportError(f"{path}: {address} cannot be put into a bundle; leave it out.")
         return f'url("{data_address(target)}")'
 
-    return ENDS.sub(r"<\\/", IN_STYLE.sub(held, text))
+    return ENDS.sub(r"<\\/", IN_STYLE.sub(with_content, text))
 
 
 def settings(text: str) -> str:
-    """The theme's settings without what needs a server or other pages."""
+    """The theme's settings, JSON, without what needs a server or other pages."""
     try:
-        settings = json.loads(text)
-        features = [each for each in settings["features"] if each.startswith(FEATURES)]
+        values = json.loads(text)
+        features = [each for each in values["features"] if each.startswith(FEATURES)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ReportError("the page has no settings of the theme; build the site anew.") from error
-    fewer = settings | {"base": ".", "features": features, "search": "", "version": None}
-    return re.sub("<", r"\\u003c", json.dumps(fewer, ensure_ascii=False))
+    values |= {"base": ".", "features": features, "search": "", "version": None}
+    return re.sub("<", r"\\u003c", json.dumps(values, ensure_ascii=False))
 
 
 RUNTIME = Path(__file__).with_name("runtime.js")
@@ -96,26 +96,27 @@ DECLARED = re.compile(
 )
 LISTED = re.compile(r"(?:^|(?<=[;}]))export\s*\{([^{}]*)\};?\s*$", re.MULTILINE)
 LEFT = re.compile(r"^(?:import|export)\b.*$|\bimport\.meta\b(?!\.url\b)", re.MULTILINE)
+"""Forms of import and export that are not known here."""
 
 
 class Modules:
-    """The modules that a page needs, each as the body of a function."""
+    """The modules that a page loads, each as the body of a function."""
 
     def __init__(self, site: Path):
         self.site = site
         self.entries = []
-        """Modules that the page itself names."""
+        """Paths in the site of the modules that the page itself names."""
         self.bodies = {}
         """Path in the site -> body of a function; each after those that it imports."""
         self.exports = {}
-        """Path in the site -> names that a module gives."""
+        """Path in the site -> {name of an export: name within the module}."""
         self.beside = {}
         """Files that modules fetch: path in the site -> content."""
 
     def add(self, path: Path) -> None:
-        """Take a module that a page names, and all that it may ask for.
+        """Take a module that a page names, and all that it may import.
 
-        raises: ReportError if one of them has a form that is not known here
+        raises: ReportError for imports in a circle, or a form of import or export not known here
         """
         name = path.relative_to(self.site).as_posix()
         self.entries.append(name)
@@ -124,7 +125,10 @@ class Modules:
             todo += self._take(todo.pop(), ())
 
     def _take(self, name, importing):
-        """Take a module and what it imports at once. Returns those that it imports later."""
+        """Take a module and what it imports statically; return what it imports dynamically.
+
+        importing: the chain of modules that import it
+        """
         if name in importing:
             raise ReportError(
                 f"{self.site / name}: imports itself, by way of {importing[-1]}; take one of the "
@@ -143,6 +147,7 @@ class Modules:
         return later
 
     def _note_files(self, name, text):
+        """Take the files that a module fetches."""
         for address in in_script(text):
             path = _joined(posixpath.dirname(name), address)
             if path.endswith(".js"):
@@ -154,8 +159,9 @@ class Modules:
             self.beside[path] = content.encode("utf-8")
 
     def _body(self, name, text):
+        """The body of a module's function: imports call $load and $later, exports are returned."""
         folder = posixpath.dirname(name)
-        given = {}
+        exports = {}
 
         def imported(match):
             names, whole, address = match.groups()
@@ -164,20 +170,20 @@ class Modules:
             if whole:
                 return f"const {whole} = {module}"
             pairs = _pairs(names or "")
-            missing = {inner for inner, _ in pairs} - self.exports[path].keys()
+            missing = {export for export, _ in pairs} - self.exports[path].keys()
             if missing:
                 raise ReportError(
                     f"{self.site / name}: {path} exports no {min(missing)}; import what it has."
                 )
-            listed = ", ".join(f"{inner}: {outer}" for inner, outer in pairs)
-            return f"const {{ {listed} }} = {module}" if pairs else module
+            pattern = ", ".join(f"{export}: {alias}" for export, alias in pairs)
+            return f"const {{ {pattern} }} = {module}" if pairs else module
 
         def declared(match):
-            given[match[2]] = match[2]
+            exports[match[2]] = match[2]
             return f"{match[1]} {match[2]}"
 
         def listed(match):
-            given.update({outer: inner for inner, outer in _pairs(match[1])})
+            exports.update({alias: local for local, alias in _pairs(match[1])})
             return ""
 
         body = LATER.sub(lambda each: f"$later({json.dumps(_joined(folder, each[1]))})", text)
@@ -188,17 +194,17 @@ class Modules:
                 f"{self.site / name}: no bundle can hold `{left[0][:60]}`; write it as a plain "
                 "import or export."
             )
-        self.exports[name] = given
-        given = ", ".join(f"{outer}: {inner}" for outer, inner in given.items())
+        self.exports[name] = exports
+        entries = ", ".join(f"{export}: {local}" for export, local in exports.items())
         body = body.replace("import.meta.url", "$here")
-        return f"{body.rstrip()}\nreturn {{ {given} }};"
+        return f"{body.rstrip()}\nreturn {{ {entries} }};"
 
 
 def script(modules: Modules, names: list[str], licence: str) -> str:
-    """The whole script of a page.
+    """The script of a page, of its modules and of runtime.js, which loads them.
 
-    names: of the files that lie beside the page; none if they are in it
-    licence: of the libraries in it
+    names: of the files that lie beside the page; [] if they are in it
+    licence: of the libraries in the modules
     """
     parts = "".join(
         f"{json.dumps(name)}($load, $later, $here, fetch) {{\n{body}\n}},\n"
@@ -222,6 +228,6 @@ def _joined(folder, address):
 
 
 def _pairs(listed):
-    """[(name inside, name outside)] of what stands in the braces of an import or an export."""
+    """[(name, alias), ...] in the braces of an import or export: (a, a), (b, c) of "a, b as c"."""
     words = [each.split() for each in listed.split(",") if each.strip()]
     return [(each[0], each[-1]) for each in words]

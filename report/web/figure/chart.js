@@ -7,7 +7,7 @@ import { cells } from "../reader/cells.js";
 import { watchBrush } from "./brush.js";
 import { heads } from "../reader/heads.js";
 import { items } from "../reader/items.js";
-import { limit, marked, markSignals, pins, PLACES, readIn, sameHead } from "../reader/marks.js";
+import { limit, marked, markSignals, pins, placePins, PLACES, sameHead } from "../reader/marks.js";
 import { positions } from "../reader/positions.js";
 import { walk } from "../reader/walk.js";
 import { textId } from "../reader/words.js";
@@ -110,7 +110,7 @@ export class Chart {
     if (!this.element.isConnected) return;
     if (Array.isArray(tokens)) this.labels = tokens;
     this.text = this.textAt(state);
-    if (this.figure.charts[0] === this) readIn(this.figure, this.text);
+    if (this.figure.charts[0] === this) placePins(this.figure, this.text);
     limit(reach(shown.datasets, this.labels), this.model, this.text);
     const before = this.view && shade();
     const painted = this.painted(shown);

@@ -15,7 +15,7 @@ import { markGroups, tellGroups } from "./groups.js";
 import { Reading } from "./texts.js";
 import { fitControls, freeSliders } from "./models.js";
 import { headName } from "../reader/words.js";
-import { tellSeen } from "./sentence.js";
+import { showSentence } from "./sentence.js";
 
 export const figures = new Map(); // <figure> element -> Figure, of this page
 
@@ -224,7 +224,7 @@ export class Figure {
       const title = this.caption?.dataset.title;
       if (title) this.caption.textContent = `${this.filled(title)}.`;
       this.tellPin();
-      tellSeen(this, state);
+      showSentence(this, state);
       this.reading?.show(state);
       tellGroups(this, state);
       this.element.dispatchEvent(new Event("figureshown"));

@@ -2,7 +2,7 @@
 // (#fig-1:layer=2,head=5). For each entry of the history, what all figures showed is remembered.
 
 import * as address from "../reader/address.js";
-import { ask, clearMarks, limit, onPin, pins, pinsInAddress, readIn, setPins } from "../reader/marks.js";
+import { ask, clearMarks, limit, onPin, pins, pinsInAddress, placePins, setPins } from "../reader/marks.js";
 import { param } from "./controls.js";
 import { figures } from "./figure.js";
 
@@ -32,7 +32,7 @@ export function restore() {
   if (then?.path === location.pathname) {
     setPins(then.pins, named);
     for (const [each, values] of then.figures) figureOf(each)?.restore(values);
-    if (named) readIn(named, named.text);
+    if (named) placePins(named, named.text);
     [inView, moved] = [pinnedHead(), new Map(then.moved)];
     if (named && !inSight(named.element)) arrive(named.element);
     return;
@@ -47,7 +47,7 @@ export function restore() {
   bringHead();
   if (told) {
     named?.restore(told);
-    if (named) readIn(named, named.text);
+    if (named) placePins(named, named.text);
     arrive(named?.element ?? document.querySelector(".passage"));
   }
   remember();

@@ -1,5 +1,5 @@
-// The page of `explore`: what is typed is sent to the program on this machine, and its answer, a
-// passage and figures as in an article, takes the place of the last one.
+// The page of `explore`: sends a typed text to the program on this machine, whose answer, a passage
+// and figures as in an article, replaces the last one. It can be kept as an article.
 
 import { hold, latest } from "../data/loading.js";
 import { aim, inText, onMark, onPin, pins } from "../reader/marks.js";
@@ -9,52 +9,52 @@ const MODULES = []; // figures.js and all that it imports, listed by the build
 window.scriptsOfFigures = MODULES;
 
 const PAUSE = 250; // milliseconds without a key
-const PATIENCE = 2000; // milliseconds after which the other figures do not wait for the first one
+const PATIENCE = 2000; // milliseconds that the other figures wait for the first one
 const LONGEST = 8000; // characters of a text in an address
-const KEPT = 12; // texts that were tried before
+const MOST_EARLIER = 12; // texts of before that can be had again
 
-// As Material's: scripts subscribe to it, and are called for each new page.
+// Replaces Material's: scripts subscribe to it, and are called for each new answer.
 const subscribers = [];
 window.document$ = { subscribe: (call) => (subscribers.push(call), call()) };
 
 const form = document.querySelector(".explore__form");
-const says = form.querySelector(".explore__says");
+const message = form.querySelector(".explore__says");
 const answer = document.querySelector(".explore__answer");
 const earlier = document.querySelector(".explore__history");
-const named = ["model", "text", "other", "measure", "predict"].map((name) => form.elements[name]);
-const fields = named.filter(Boolean); // one model is not chosen
+const inputs = ["model", "text", "other", "measure", "predict"].map((name) => form.elements[name]);
+const fields = inputs.filter(Boolean); // of a single model there is no choice
 const address = new URLSearchParams(location.search);
 for (const field of fields) {
   const before = field.value;
   if (address.has(field.name)) field.value = address.get(field.name);
-  if (field.selectedIndex < 0) field.value = before; // another program had such a choice
+  if (field.selectedIndex < 0) field.value = before; // the address is of a program with that choice
 }
 const tab = crypto.randomUUID(); // of several, each has its own newest question
-let waiting;
-let newest = 0; // number of the question that was sent last
-let number; // of the answer that stands there
-let shown; // the texts of the answer that stands there
+let timer; // of the next question
+let newest = 0; // number of the last question
+let number; // the program's number of the answer that is shown
+let shown; // values of the fields of that answer
 let patch = null; // ids of two tokens, of which it is shown what heads carry between the texts
-let sending; // what ends the question that was sent last
+let sending; // AbortController of the last question
 
-// Where the first figure stands, and the token that is pinned.
+// Layer and head of the first figure, and the pinned token.
 function state() {
-  const found = {};
+  const values = {};
   for (const name of ["layer", "head"]) {
     const input = answer.querySelector(`#fig-1 input[name=${name}]`);
-    if (input) found[name] = Number(input.value);
+    if (input) values[name] = Number(input.value);
   }
   const token = pinned();
   // another model's tokens are others
-  if (token >= 0 && shown.model === form.elements.model?.value) found.token = token;
-  return found;
+  if (token >= 0 && shown.model === form.elements.model?.value) values.token = token;
+  return values;
 }
 
-// The place of the token that is pinned in the text that stands there; -1 if none is.
+// Index of the pinned token in the text that is shown; -1 if none is.
 const pinned = () => inText(pins(), answer.querySelector("#passage")?.dataset.text).token ?? -1;
 
-// All figures of one head follow the first one when that goes to another, also those that are not
-// alive yet: what is kept of them is what they show. A reader may set them apart after that.
+// All figures of a head follow the first one to another head, also those that are not drawn yet.
+// These open there. A reader may set them otherwise after that.
 let followed;
 async function follow({ target }) {
   if (target.id !== "fig-1" || !answer.contains(target)) return;
@@ -71,9 +71,10 @@ async function follow({ target }) {
 }
 addEventListener("figureshown", follow, true);
 
-// Patching takes long; what was patched stays while the texts and the model do.
+// Sends the fields and shows the answer, the first figure before the others unless `all`. `patch`
+// stays until the texts or the model change, as patching takes long.
 async function ask(all = false) {
-  clearTimeout(waiting);
+  clearTimeout(timer);
   sending?.abort(); // a browser has few connections
   sending = new AbortController();
   const mine = ++newest;
@@ -85,16 +86,16 @@ async function ask(all = false) {
   try {
     // where the address names one of the figures below, a reader waits for that
     const first = !all && (Boolean(shown) || !location.hash.startsWith("#fig-"));
-    const found = await send({ ...question, first });
-    if (!isNewest() || !say(found)) return;
+    const reply = await send({ ...question, first });
+    if (!isNewest() || !say(reply)) return;
     remember(texts);
     answer.style.minHeight = first ? `${answer.offsetHeight}px` : ""; // until the others are there
-    for (const [path, file] of Object.entries(found.files ?? {})) {
+    for (const [path, file] of Object.entries(reply.files ?? {})) {
       hold(new URL(`../../${path}`, location).href, file);
     }
-    ({ number } = found);
-    offer(found.measures);
-    show(found.html);
+    ({ number } = reply);
+    offer(reply.measures);
+    show(reply.html);
     keeping.inert = first; // an article has all figures
     if (first) {
       await painted();
@@ -106,7 +107,7 @@ async function ask(all = false) {
     propose();
   } catch (error) {
     if (!isNewest()) return;
-    says.textContent = noAnswer(error);
+    message.textContent = noAnswer(error);
   } finally {
     if (isNewest()) {
       form.classList.remove("explore__form--busy");
@@ -125,14 +126,14 @@ async function post(what, question, signal) {
 
 const noAnswer = ({ message }) => `No answer came from the program (${message}). Is it still running?`;
 
-// Tells what the program says; whether there is something to show.
+// Shows a reply's error or warnings. Returns whether it has something else to show.
 function say({ dropped, error, warnings }) {
   if (dropped) later(); // so many tabs have asked that this one was forgotten
-  else says.textContent = error ?? warnings.join(" ");
+  else message.textContent = error ?? warnings.join(" ");
   return !dropped && !error;
 }
 
-// Puts an answer there, or of it only what is in `place`.
+// Replaces the answer, or only what matches the selector `place`.
 function show(html, place) {
   const { content } = Object.assign(document.createElement("template"), { innerHTML: html });
   if (place) answer.querySelector(place).replaceWith(content.querySelector(place));
@@ -142,16 +143,16 @@ function show(html, place) {
   look();
 }
 
-// Measures of the project may have come, gone or been named anew since the page was opened.
+// Fills the choice of measures anew: the project's may have changed since the page was opened.
 function offer(measures) {
   const { measure } = form.elements;
-  const there = [...measure.options].map(({ value, text }) => [value, text]);
-  if (JSON.stringify(there) === JSON.stringify(Object.entries(measures))) return;
+  const offered = [...measure.options].map(({ value, text }) => [value, text]);
+  if (JSON.stringify(offered) === JSON.stringify(Object.entries(measures))) return;
   const options = Object.entries(measures).map(([name, title]) => new Option(title, name, false, name === measure.value));
   measure.replaceChildren(...options);
 }
 
-// The first figure has been painted, or it will not be soon: it may be out of sight.
+// Waits until the first figure is painted, but no longer than `PATIENCE`: it may be out of sight.
 function painted() {
   const figure = answer.querySelector("figure");
   return new Promise((done) => {
@@ -160,7 +161,7 @@ function painted() {
   });
 }
 
-// What stands in the address is what is shown, and what was shown before can be had again.
+// Writes what is shown into the address, and what was shown before into the list of earlier texts.
 function remember(question) {
   const now = new URL(location);
   for (const [name, value] of Object.entries(question)) {
@@ -170,7 +171,7 @@ function remember(question) {
   history.replaceState(history.state, "", now);
   const before = shown;
   shown = question;
-  // a text on its way to this one is none of its own
+  // the beginning of this text was only on the way to it
   if (!before || (question.text.startsWith(before.text) && question.other.startsWith(before.other))) return;
   const both = ({ text, other }) => [text, other].filter(Boolean).join(" | ");
   const name = both(before);
@@ -187,11 +188,11 @@ function remember(question) {
   const item = document.createElement("li");
   item.append(again);
   earlier.prepend(item);
-  while (earlier.children.length > KEPT) earlier.lastChild.remove();
+  while (earlier.children.length > MOST_EARLIER) earlier.lastChild.remove();
   earlier.parentElement.hidden = false;
 }
 
-// What is told of the next token of one follows the token that is pinned; sliders count from the last.
+// Sliders over tokens whose next is predicted follow the pinned token; they count from the last.
 onPin(() => {
   const token = pinned();
   for (const slider of token < 0 ? [] : answer.querySelectorAll("input[name=back]")) {
@@ -200,7 +201,8 @@ onPin(() => {
   }
 });
 
-// The heads that look from the pinned token, to the target that is pinned with it, or chosen here.
+// Lists the heads that look most from the pinned token: to any target, or to the one that is pinned
+// with it or chosen here.
 const HINT = "Click a token of the text to see here which heads look from it most, and where to.";
 
 const look = latest(async () => {
@@ -227,8 +229,8 @@ answer.addEventListener("change", ({ target }) => {
 });
 
 function later() {
-  clearTimeout(waiting);
-  waiting = setTimeout(ask, PAUSE);
+  clearTimeout(timer);
+  timer = setTimeout(ask, PAUSE);
 }
 
 answer.addEventListener("submit", async (event) => {
@@ -241,7 +243,7 @@ answer.addEventListener("submit", async (event) => {
   const again = answer.querySelector(".explore__patch");
   again?.querySelector("button").focus({ preventScroll: true });
   const done = answer.querySelector("figure[data-figure=patched_heads]");
-  // said now: readers of screens hear nothing of what a page is given together with its fields
+  // only now: screen readers are silent about a text that comes together with its element
   if (done) again.querySelector("output").textContent = "Patched: the figure is below.";
 });
 
@@ -259,25 +261,25 @@ addEventListener("popstate", () => {
 
 const keeping = document.querySelector(".explore__keep");
 const title = keeping.elements.title;
-const kept = keeping.querySelector("output");
-const PROPOSED = 40; // characters
-let proposed = "";
+const outcome = keeping.querySelector("output");
+const LONGEST_TITLE = 40; // characters
+let proposal = "";
 
-// The first words of the text, unless another title has been typed.
+// Proposes the first words of the text as the title, unless another one has been typed.
 function propose() {
   keeping.hidden = keeping.inert = false;
-  kept.textContent = "";
-  if (title.value !== proposed) return;
+  outcome.textContent = "";
+  if (title.value !== proposal) return;
   const words = shown.text.trim().split(/\s+/);
-  while (words.length > 1 && words.join(" ").length > PROPOSED) words.pop();
-  title.value = proposed = words.join(" ").slice(0, PROPOSED);
+  while (words.length > 1 && words.join(" ").length > LONGEST_TITLE) words.pop();
+  title.value = proposal = words.join(" ").slice(0, LONGEST_TITLE);
 }
 
-// What stands there: the text that was measured, its figures with their controls, the pinned token.
-async function standing() {
+// What the article is made of: the text that was measured, states of its figures, the pinned token.
+async function contents() {
   const { stateOf } = await import("../figure/controls.js"); // also before figures come to life
-  const there = [...answer.querySelectorAll("figure[data-figure]:not(section *)")];
-  const states = there.map((each) => [each.dataset.figure, stateOf(each.querySelectorAll("input[name]"))]);
+  const figures = [...answer.querySelectorAll("figure[data-figure]:not(section *)")];
+  const states = figures.map((each) => [each.dataset.figure, stateOf(each.querySelectorAll("input[name]"))]);
   const token = pinned() < 0 ? null : pinned();
   const { text, model } = shown;
   return { text, model, title: title.value, figures: states, token };
@@ -285,15 +287,15 @@ async function standing() {
 
 async function keep(event) {
   event.preventDefault();
-  kept.textContent = "";
+  outcome.textContent = "";
   const buttons = keeping.querySelectorAll("button");
   buttons.forEach((each) => (each.disabled = true));
   try {
     const add = event.submitter?.name === "add";
-    const { done, error } = await post("keep", { ...(await standing()), add });
-    kept.textContent = done ?? error;
+    const { done, error } = await post("keep", { ...(await contents()), add });
+    outcome.textContent = done ?? error;
   } catch (error) {
-    kept.textContent = noAnswer(error);
+    outcome.textContent = noAnswer(error);
   } finally {
     buttons.forEach((each) => (each.disabled = false));
   }

@@ -1,8 +1,7 @@
-// What a reader marks in the passage and in all figures: one token (with it its target, where it is
-// marked in a cell of a map), one head, one position of a prompt. Pointing, by mouse or keyboard,
-// marks for as long as it lasts. A click, Enter or a tap pins until it is done once more. Escape
-// clears all. Besides, heads are looked for by a question, whose answer is marked until another is
-// asked.
+// What a reader marks in the passage and in all figures: one token (with its target, if a cell of a
+// map is marked), one head, one position of a prompt. Pointing, by mouse or keyboard, marks as long
+// as it lasts. A click, Enter or a tap pins until the next one there. Escape clears all. Besides, a
+// question may look for heads, which are marked until the next question.
 
 const IN_ADDRESS = ["token", "layer", "head", "position", "original"];
 const NAMES = [...IN_ADDRESS, "target"]; // of a cell, which the address of its figure has
@@ -12,11 +11,11 @@ export const PLACES = ["token", "target", "position", "original"]; // of a text,
 
 let pointed = NONE;
 let pinned = NONE;
-let due = false; // whether something was pointed at that listeners are still to be told
+let due = false; // whether listeners are not told yet of what is pointed at
 const listeners = new Set();
 const followers = new Set();
-let asked = { text: "" }; // see `ask`
-const answers = new Map(); // model -> names of its heads that are looked for
+let search = { text: "" }; // the question, see `ask`
+const answers = new Map(); // model -> names of its heads that answer the question
 const NOBODY = [];
 let finger = false; // whether what pressed last was a finger
 
@@ -25,7 +24,7 @@ export const byFinger = () => finger;
 
 addEventListener("pointerdown", (event) => (finger = isTouch(event)), true);
 addEventListener("click", (event) => {
-  // charts look for themselves; what sets a figure must not unmark what it is set for
+  // charts do this themselves; a control must not unmark what its figure is set for
   const own = ".token, .live-figure__chart, .live-figure__controls, a, button, input, label";
   if (finger && !event.target.closest?.(own)) clearMarks();
 });
@@ -33,8 +32,7 @@ addEventListener("click", (event) => {
 // `listener` is called when a mark has changed.
 export const onMark = (listener) => listeners.add(listener);
 
-// `follower` is called when a reader has pinned, unpinned or asked, with the figure where that was
-// done.
+// `follower` is called when a reader has pinned, unpinned or asked, with the figure of that act.
 export const onPin = (follower) => followers.add(follower);
 
 export const marked = () => pointed;
@@ -45,12 +43,13 @@ export const sameHead = (one, other) =>
 
 const without = (marks, names) => ({ ...marks, ...Object.fromEntries(names.map((name) => [name, -1])) });
 
-// Of what is marked or pinned, what is in a text: in another, the same index is another word.
+// `marks` without those of another text than `text`, where the same index is another word.
 export const inText = (marks, text) =>
   text !== undefined && marks.text === text ? marks : without(marks, PLACES);
 
-// Params of a chart. model: of its heads; text: of its tokens. A page may have several of both, and
-// what belongs to others is not marked.
+// Params of a chart: marked_token, pinned_head and so on, -1 for none, and `found`, names of heads.
+// model: of its heads; text: of its tokens. A page may have several of both, and what belongs to
+// others is not marked.
 export function markSignals(model, text) {
   const of = (prefix, marks) => {
     const here = inText(marks.model === model ? marks : without(marks, HEAD), text);
@@ -60,13 +59,13 @@ export function markSignals(model, text) {
   return { ...Object.fromEntries([...of("marked", pointed), ...of("pinned", pinned)]), found };
 }
 
-export const question = () => asked;
+export const question = () => search;
 
 // Looks for heads, in all figures; text: see find.js, which answers; figure: where that was asked, and
-// where they are listed, unless they were dragged over: a list would move the chart away
+// where they are listed, unless by dragging over its chart, which a list would move away
 export function ask(text, figure, dragged = false) {
-  if (text === asked.text && dragged === Boolean(asked.dragged)) return;
-  asked = { text, figure, dragged };
+  if (text === search.text && dragged === Boolean(search.dragged)) return;
+  search = { text, figure, dragged };
   answers.clear();
   tell();
   for (const follower of followers) follower(figure);
@@ -89,8 +88,8 @@ export function point(values) {
 
 export const unpoint = () => point({});
 
-// The same, told to all others only when what the pointer is at has been painted: what they do takes
-// longer than a reader shall wait for a tooltip.
+// `point`, but listeners hear of it only once the tooltip has been painted: they take longer than a
+// reader shall wait for it.
 export function pointSoon(values) {
   const next = { ...NONE, ...values };
   if (same(next, pointed)) return;
@@ -100,25 +99,25 @@ export function pointSoon(values) {
   requestAnimationFrame(() => setTimeout(() => due && tell()));
 }
 
-// Pins, or, where just that is pinned, no longer.
+// Pins values, or unpins them if they are all pinned already.
 export function pin(values, figure) {
   if (!Object.keys(values).length) return;
   const again = Object.entries(values).every(([name, value]) => pinned[name] === value);
   if (again) unpin(Object.keys(values), figure);
-  else change({ ...inOne(values), ...withoutTarget(values), ...values }, figure);
+  else change({ ...besides(values), ...withoutTarget(values), ...values }, figure);
 }
 
-// Says which target the pinned token was pinned with.
+// Sets the target of the pinned token.
 export function aim(target) {
   if (target === pinned.target) return;
   pinned = { ...pinned, target };
   tell();
 }
 
-// What is pinned, as far as it is in the text of what will be.
-const inOne = ({ text }) => (text === undefined ? pinned : inText(pinned, text));
+// What stays pinned beside new values: what is in their text.
+const besides = ({ text }) => (text === undefined ? pinned : inText(pinned, text));
 
-// A target stands as long as its token.
+// Takes the target away with its token.
 const withoutTarget = (values) => ("token" in values ? { target: NONE.target } : {});
 
 export function unpin(names, figure) {
@@ -145,33 +144,33 @@ export function clearMarks() {
 
 // --- In an address: pinned_token=17 -----------------------------------------------------------
 
-// model, text: which the address says already; what is of others is said with its own
+// Entries of an address; model, text: those it has already, so that only others are added
 export function pinsInAddress(model, text) {
   const names = IN_ADDRESS.filter((name) => pinned[name] >= 0);
   if (pinned.head >= 0 && pinned.model && pinned.model !== model) names.push("model");
   if (placed(pinned) && pinned.text && pinned.text !== text) names.push("text");
-  const asks = asked.text ? { found: asked.text } : {};
+  const asks = search.text ? { found: search.text } : {};
   return { ...Object.fromEntries(names.map((name) => [`pinned_${name}`, pinned[name]])), ...asks };
 }
 
 const placed = (marks) => PLACES.some((name) => marks[name] >= 0);
 
-let owner; // the figure in whose text the pins of an address are, as long as that is not known
+let owner; // the figure whose text the pins of an address are in, until that text is known
 
-// values: dict that may have such entries, as texts, and `found`, what was asked; what it lacks is not
-// pinned; figure: whose address it is
+// Pins what an address says and nothing else. values: its entries, as texts, `found` (the question)
+// among them; figure: whose address it is
 export function setPins(values, figure) {
   const index = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : -1);
   const next = Object.fromEntries(NAMES.map((name) => [name, index(values[`pinned_${name}`])]));
   if (next.layer < 0 || next.head < 0) next.layer = next.head = -1;
-  // else of the figure whose address it is
+  // without a model of its own, the head is of the figure's
   if (next.head >= 0) next.model = values.pinned_model ?? values.model;
   if (placed(next)) next.text = values.pinned_text;
   owner = figure;
   const { found = "" } = values;
-  const other = found !== asked.text;
+  const other = found !== search.text;
   if (other) {
-    asked = { text: found, figure };
+    search = { text: found, figure };
     answers.clear();
   }
   if (!other && same(next, pinned)) return;
@@ -179,8 +178,8 @@ export function setPins(values, figure) {
   tell();
 }
 
-// Says what the text of a figure is, once that is known.
-export function readIn(figure, text) {
+// Gives the pins of a figure's address their text, once that is known.
+export function placePins(figure, text) {
   if (figure !== owner || text === undefined) return;
   owner = undefined;
   if (!placed(pinned) || pinned.text !== undefined) return;
@@ -188,8 +187,8 @@ export function readIn(figure, text) {
   tell();
 }
 
-// Clamps what is pinned to what there is; counts: dict of name to how many there are; model, text:
-// whose heads and tokens are counted, as another has others
+// Clamps what is pinned to what there is; counts: name -> how many there are; model, text: whose
+// heads and tokens these are; pins of others stay
 export function limit(counts, model = pinned.model, text = pinned.text) {
   const other = (name) => (HEAD.includes(name) ? model !== pinned.model : text !== pinned.text);
   const within = (name) =>

@@ -1,6 +1,5 @@
-// Says in one line what is pinned: in the header of the page, which covers nothing more for it. A
-// press on what is pinned unpins it, as Escape unpins all. Where anything is not as the page came,
-// a button beside brings it back.
+// Lists what is pinned in one line of the page's header, where it covers no text. A press on one
+// unpins it, as Escape unpins all. A button beside resets what differs from the page as it came.
 
 import { atlasOf } from "./atlas.js";
 import { ask, onMark, pins, question, unpin } from "./marks.js";
@@ -11,16 +10,16 @@ const SHORT = 24; // characters of a question
 
 const box = Object.assign(document.createElement("div"), { className: "pins" });
 box.setAttribute("role", "status"); // is read out when something is pinned
-let labels = () => undefined; // what a token reads where there is no passage
+let labels = () => undefined; // text -> labels of its tokens, for a page without its passage
 
 export const onLabels = (give) => (labels = give);
 
-// differ: whether figures do; reset: brings these back
+// differs: whether any figure differs from how it came; reset: resets all figures
 let differ = () => false;
 export function onReset(differs, reset) {
   differ = differs;
   back.addEventListener("click", () => {
-    for (const button of pressed()) button.click();
+    for (const button of undoButtons()) button.click();
     reset();
     showPins();
   });
@@ -31,14 +30,14 @@ back.type = "button";
 back.append(spoken("pins__more", "Reset"), hidden("pins__short", "↺"));
 back.title = "Brings all figures and the text back to what they showed first";
 
-// What undoes what is set above the passage.
-function pressed() {
+// Buttons above the passage whose click undoes a setting.
+function undoButtons() {
   const is = (act) => `.passage__bar [data-act=${act}][aria-pressed=true]`;
   const gives = document.querySelector(is("gets")) && ".passage__bar [data-act=gives]";
   return document.querySelectorAll([is("out"), is("keep"), gives].filter(Boolean).join());
 }
 
-// What fills the screen hides all that is not in it; a figure alone has no header.
+// Puts the line into what fills the screen, or into the header, which a figure alone lacks.
 function place() {
   const full = document.fullscreenElement ?? document.querySelector(".live-figure--over");
   if (full) return full.contains(box) || full.prepend(box);
@@ -63,29 +62,29 @@ function showPins() {
     const at = position >= 0 ? position : original;
     chips.push([["position", "original"], `position ${at}`, ""]);
   }
-  const { text: asked } = question();
-  if (asked) chips.push([[], cut(asked, SHORT), ": heads that are looked for"]);
-  const resets = chips.length > 0 || differ() || pressed().length > 0;
-  const said = JSON.stringify([chips, resets]);
-  if (said === box.dataset.said) return; // or it would be read out again
-  box.dataset.said = said;
+  const search = question().text;
+  if (search) chips.push([[], cut(search, SHORT), ": heads that are looked for"]);
+  const resets = chips.length > 0 || differ() || undoButtons().length > 0;
+  const content = JSON.stringify([chips, resets]);
+  if (content === box.dataset.content) return; // or it would be read out again
+  box.dataset.content = content;
   box.hidden = !resets;
   box.classList.toggle("pins--none", !chips.length);
   const words = chips.some(([names]) => names.length) ? "Pinned" : "Marked";
   const label = chips.length ? [spoken("pins__label", words)] : [];
   box.replaceChildren(...label, ...chips.map(chip), ...(resets ? [back] : []));
-  if (head >= 0) addAtlas(said);
+  if (head >= 0) addAtlas(content);
 }
 
-// The way to what an atlas of the site says of the head that is pinned.
-async function addAtlas(said) {
-  const found = await atlasOf(pins());
-  if (!found || said !== box.dataset.said || box.querySelector("a")) return;
-  const way = Object.assign(document.createElement("a"), { className: "pins__atlas" });
-  way.title = `${found.does} ${found.matters}`.trim();
-  way.href = found.address;
-  way.textContent = "what it does";
-  box.querySelector(".pins__chip").after(way);
+// Adds a link to the pinned head in an atlas of the site, if the line still has this content.
+async function addAtlas(content) {
+  const entry = await atlasOf(pins());
+  if (!entry || content !== box.dataset.content || box.querySelector("a")) return;
+  const link = Object.assign(document.createElement("a"), { className: "pins__atlas" });
+  link.title = `${entry.does} ${entry.matters}`.trim();
+  link.href = entry.address;
+  link.textContent = "what it does";
+  box.querySelector(".pins__chip").after(link);
 }
 
 function quoted(token, text) {
@@ -98,12 +97,12 @@ function spoken(className, textContent) {
 }
 
 function hidden(className, textContent) {
-  const made = spoken(className, textContent);
-  made.setAttribute("aria-hidden", "true");
-  return made;
+  const element = spoken(className, textContent);
+  element.setAttribute("aria-hidden", "true");
+  return element;
 }
 
-// more: words for which a narrow window has no room
+// names: of the marks that a press unpins; more: words for which a narrow window has no room
 function chip([names, name, more]) {
   const button = Object.assign(document.createElement("button"), { className: "pins__chip" });
   button.type = "button";

@@ -7,15 +7,15 @@
 
 const FORMULA = /^['=+\-@\t\r\n＇＝＋－＠]/;
 
-// tables: see numbers.js; several become one, with columns that say which of them a row is of, and
-// empty fields where a table lacks a column.
+// CSV of all tables (see numbers.js) as one: columns "panel" and "table" say which a row is of, if
+// these differ; a field is empty where its table lacks the column.
 export function csv(tables) {
-  const labels = ["panel", "name"].filter((key) => new Set(tables.map((t) => t[key])).size > 1);
-  const heads = labels.map((key) => (key === "name" ? "table" : key));
+  const keys = ["panel", "name"].filter((key) => new Set(tables.map((t) => t[key])).size > 1);
+  const titles = keys.map((key) => (key === "name" ? "table" : key));
   const columns = [...new Set(tables.flatMap((table) => table.columns))];
-  const lines = [[...heads, ...columns].map(text)];
+  const lines = [[...titles, ...columns].map(text)];
   for (const table of tables) {
-    const before = labels.map((key) => text(table[key]));
+    const before = keys.map((key) => text(table[key]));
     for (const row of table.rows) lines.push([...before, ...columns.map((name) => field(row[name]))]);
   }
   return lines.map((fields) => `${fields.join(",")}\r\n`).join("");

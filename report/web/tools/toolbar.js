@@ -3,7 +3,7 @@
 
 import { loadStyles, reason } from "../data/loading.js";
 
-// Strokes in a box of 24 by 24.
+// Strokes of icons in a box of 24 by 24.
 const ICONS = {
   table: "M4 5h16v14H4z M4 10h16 M10 10v9",
   link: "M10 14a4 4 0 0 0 6 .4l3-3a4 4 0 0 0-5.7-5.7l-1.2 1.2 M14 10a4 4 0 0 0-6-.4l-3 3a4 4 0 0 0 5.7 5.7l1.2-1.2",
@@ -18,6 +18,7 @@ const ICONS = {
 // Its styles come with it and not with the page, so that no reader waits for them.
 const STYLES = new URL("toolbar.css", import.meta.url);
 
+// Puts the toolbar into a figure, unless it has one.
 export async function equip(figure) {
   await loadStyles(STYLES);
   const place = figure.element.querySelector(".live-figure__tools");
@@ -30,6 +31,7 @@ export async function equip(figure) {
     clearTimeout(say.later);
     say.later = setTimeout(() => (status.textContent = ""), 6000);
   };
+  // makes a listener of an act, which tells the reader if the act fails
   const trying = (act) => () => act().catch((error) => {
     console.warn(error);
     say(`That did not work (${reason(error)}).`);
@@ -48,7 +50,7 @@ export async function equip(figure) {
   place.append(status, bar);
 }
 
-// Of a figure that is a map.
+// Buttons of a figure that is a map; of others, none.
 function zoomButtons({ charts: [chart] }, trying) {
   if (!chart.map?.parts) return [];
   const labels = { in: "Zoom in", out: "Zoom out", all: "Show the whole map" };
@@ -61,7 +63,6 @@ function zoomButtons({ charts: [chart] }, trying) {
   });
 }
 
-// trying, here and below: makes of an act a listener, which tells the reader if the act fails.
 function tableButton(figure, trying) {
   let follow;
   const table = iconButton("table", "Show the numbers as a table");
@@ -117,7 +118,7 @@ async function copy(text, done, place, say) {
 // One button can be reached by Tab; arrow keys, Home and End lead to the others.
 function walk(bar) {
   const buttons = [...bar.children];
-  const choose = (one) => buttons.forEach((each) => (each.tabIndex = each === one ? 0 : -1));
+  const choose = (button) => buttons.forEach((each) => (each.tabIndex = each === button ? 0 : -1));
   choose(buttons[0]);
   bar.addEventListener("focusin", ({ target }) => buttons.includes(target) && choose(target));
   bar.addEventListener("keydown", (event) => {
@@ -160,8 +161,10 @@ function icon(name) {
 
 const make = (name, properties) => Object.assign(document.createElement(name), properties);
 
-// A figure over the whole screen: by the browser's full screen where it has one and allows it,
-// elsewhere (an iPhone, a frame that may not) over the whole window.
+// --- A figure over the whole screen --------------------------------------------------------------
+
+// By the browser's full screen where it has one and allows it, elsewhere (an iPhone, a frame that
+// may not) over the whole window.
 
 const OVER = "live-figure--over";
 
@@ -192,10 +195,10 @@ function changed(element) {
   element.dispatchEvent(new Event("fullchange"));
 }
 
-// Calls back whenever the figure begins or ends to cover the screen.
-function watchFull(element, told) {
+// Calls `listener` with whether the figure covers the screen, whenever that changes.
+function watchFull(element, listener) {
   element.addEventListener("fullscreenchange", () => changed(element));
-  element.addEventListener("fullchange", () => told(isFull(element)));
+  element.addEventListener("fullchange", () => listener(isFull(element)));
 }
 
 // Esc ends both ways; a browser's own full screen mostly ends before the page hears of the key.

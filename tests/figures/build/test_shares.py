@@ -6,7 +6,7 @@ import altair
 import pytest
 import vl_convert
 
-from report.figures.build.defaults import in_words
+from report.figures.build.defaults import with_words
 from report.text import percent
 
 VALUES = (0.9979, 0.9949, 0.99996, 1.0, 1 - 1e-9, 0.0021, 0.00004, 0.0, 0.5, 0.0071)
@@ -22,7 +22,7 @@ def test_marks_and_tooltips_say_what_prose_says(digits):
         base.encode(text=altair.Text("in.v:Q", format=form)),
         base.transform_calculate(t=f"format(datum.v, '{form}')").encode(text="t:N"),
     ]
-    spec = in_words(altair.layer(*charts).to_dict())
+    spec = with_words(altair.layer(*charts).to_dict())
     assert not re.search(r'"format": "\.\d%', str(spec).replace("'", '"'))
     shown = re.findall(r"<text[^>]*>([^<]*)<", vl_convert.vegalite_to_svg(spec))
     expected = [percent(value, digits).replace("\u00a0", "") for value in VALUES]
