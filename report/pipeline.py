@@ -8,7 +8,7 @@ From `make site` to the first forward pass of a model:
     report/measuring/run.py      datasets: reads what is to be measured; plan.py compares its key
                                  (key.py) with what is there; carry_out has the rest measured, and
                                  writes it
-    report/measuring/alone.py    alone, measure_task: one model after the other, in this process
+    report/measuring/alone.py    alone, load_source: one model after the other, in this process
     report/models/load/load.py   load_model: the checkpoint becomes a model in memory; identity.py
                                  asks how its attention is reached, so two tokens go through the
                                  first layer: the first forward pass (models/attention/probe.py).
@@ -24,6 +24,7 @@ From `make site` to the first forward pass of a model:
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from typer import Typer
@@ -33,6 +34,7 @@ from report.datasets.read.model import ModelData
 from report.datasets.read.study import open_study
 from report.errors import ReportError, command
 from report.measuring import run as measuring
+from report.measuring.alone import Models
 from report.measuring.plan import Plan, known_plans, left_out, plans
 from report.pages.assets import write_assets, write_theme
 from report.pages.beside import Article, Beside, drawing_beside
@@ -184,11 +186,13 @@ def measure(
     for sentence in left_out(studies, request.project):
         terminal.say(sentence)
     url = read_site(request.project.config).url if beside else ""
+    if measurer is None:
+        measurer = partial(measuring.alone, models=Models())
 
     def with_drawing(tasks, *about):
         if tasks:
             beside.begin()
-        return (measurer or measuring.alone)(tasks, *about)
+        return measurer(tasks, *about)
 
     all_found = []
     for study in studies:

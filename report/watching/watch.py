@@ -23,8 +23,7 @@ from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.files import meant, read_bytes
 from report.measuring import run as measuring
-from report.measuring.alone import load_source, measure_with
-from report.measuring.forecast import fits_beside
+from report.measuring.alone import Models, alone
 from report.measuring.key import key_of
 from report.measuring.plan import plans
 from report.pages.page import Page
@@ -145,7 +144,7 @@ class Rebuilder:
         """Name of an article -> its page, and the data that it shows."""
         self.waiting: Articles = None
         """The articles to render in the next build."""
-        self.models: list[tuple[object, object]] = []
+        self.models = Models()
         """What each model is that stays loaded, and that model; the one used last is the last."""
         self.seen: files.Seen = {}
         """The publication as it was looked at last."""
@@ -220,10 +219,7 @@ class Rebuilder:
         def measurer(tasks, progress, announce):
             keys.clear()
             keys.update(key_of(task.parts) for task in tasks.values())
-            for number, task in tasks.items():
-                with self._loaded(task, announce) as loaded:
-                    done = measure_with(loaded, task, progress, announce)
-                yield number, *done
+            return alone(tasks, progress, announce, self.models)
 
         def show_words():
             self._show_so_far(pipeline.read(part), part, measure=False)
@@ -253,24 +249,6 @@ class Rebuilder:
             looked = time.monotonic()
 
         return require
-
-    @contextmanager
-    def _loaded(self, task, announce):
-        """The model of a task, which stays loaded unless it fails: who writes changes a text more
-        often than its models."""
-        of = _model_of(task)
-        there = [loaded for each, loaded in self.models if each == of]
-        self.models = [pair for pair in self.models if pair[0] != of]
-        many = len(self.models) >= MOST_LOADED
-        if not there and (many or not fits_beside(task.source, task.options)):
-            self.models = []
-        loaded = there.pop() if there else load_source(task.source, task.options, announce)
-        try:
-            yield loaded
-        except OutOfDateError:
-            self.models.append((of, loaded))
-            raise
-        self.models.append((of, loaded))
 
     def _show_so_far(self, studies, part, measure=True):
         """Show articles about a passage of which there are no datasets yet, before all that takes
@@ -321,7 +299,7 @@ class Rebuilder:
         task = measuring.task_of(plan, study, inputs, part.project)
         corpus = so_far.corpus_of(part.project, plan.parts)
         about = task, plan.folder.name, corpus, self.terminal.say, self._requirer(keys, part)
-        with self._loaded(task, self.terminal.say) as loaded:
+        with self.models.of(task, self.terminal.say) as loaded:
             return so_far.measured(loaded, *about)
 
     def _as_files(self, plan, front):
@@ -380,18 +358,11 @@ class Rebuilder:
             raise ChangedError
 
 
-def _model_of(task):
-    return task.source, task.options, task.parts.get("model")
-
-
 PAUSE = 0.2
 """Seconds between two looks."""
 
 OPEN = 1.5
 """Seconds within which a page that is open asks for the newest build."""
-
-MOST_LOADED = 4
-"""Models that stay loaded at once."""
 
 QUIET = 0.4
 """Seconds in which a page of a draft asks for nothing, so that what is seen of it is drawn."""

@@ -1,5 +1,6 @@
 """`report new`: one file that builds at once, and front matter that a reader can change."""
 
+import json
 import re
 
 import pytest
@@ -8,6 +9,7 @@ from report.pages.new import kinds
 from report.study.study import read_studies
 from tests.commands import ROOT, contents
 from tests.site import tiny_models
+from tests.small import SENTENCE
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -48,6 +50,10 @@ def test_a_new_article_of_every_kind_builds(run, project, llama, kind):
     change(project, ("falcon-8x8", str(llama)))
     if "qwen2-5x28" in article(project).read_text():
         change(project, ("qwen2-5x28", save_other(project)))
+    if kind == "atlas":  # reads 432 texts
+        change(project, ("\natlas: true", "\ncorpus: few.jsonl\natlas: true"))
+        lines = [json.dumps({"text": f"{SENTENCE} {number}"}) for number in range(6)]
+        (project / "few.jsonl").write_text("\n".join(lines))
     assert run("render", "--project", project).code == 0
     page = (project / "site_src" / "articles" / "my-study" / "index.md").read_text()
     assert page.count('<figure class="live-figure') >= 1

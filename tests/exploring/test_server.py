@@ -240,7 +240,7 @@ def test_the_newest_question_wins_and_one_is_measured_at_a_time():
         finally:
             measuring.remove(question.number)
 
-    desk = Desk(SimpleNamespace(answer=measured, name="made", own_folders=[]))
+    desk = Desk(SimpleNamespace(answer=measured, name="made", own_folders=[], titles={}))
     found = {}
 
     def ask(text):
@@ -279,7 +279,9 @@ def test_a_model_that_fails_is_a_sentence():
     def failing(*_):
         raise RuntimeError("weights of lead")
 
-    found = Desk(SimpleNamespace(answer=failing, name="made", own_folders=[])).answer({"text": "a"})
+    found = Desk(SimpleNamespace(answer=failing, name="made", own_folders=[], titles={})).answer(
+        {"text": "a"}
+    )
     assert "model 'made' cannot be measured" in found["error"]
     assert "weights of lead" in found["error"]
 

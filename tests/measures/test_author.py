@@ -9,12 +9,13 @@ import pytest
 
 from report import figure, measure
 from report.kinds.passage.data import PassageData
+from report.kinds.sweep import measure as sweep_kind
 from report.kinds.sweep.data import ModelHabits
 from report.site.check import check_site
 from tests.commands import report
 from tests.documents import blocks
 from tests.models.checkpoints import change_weights
-from tests.small import SENTENCE
+from tests.small import CORPUS, SENTENCE
 from tests.themed import write_themed
 from tests.unpainted import unpainted
 
@@ -130,7 +131,8 @@ def test_nothing_is_measured_again_for_words_and_all_is_for_the_code(project, fa
     assert "the publication's own measures changed" in other.stdout
 
 
-def test_a_sweep_takes_it(project, falcon_folder):
+def test_a_sweep_takes_it(project, falcon_folder, monkeypatch):
+    monkeypatch.setattr(sweep_kind, "corpus", lambda: CORPUS)
     (project / "templates/articles/one.md.j2").rename(project / "one.md.j2")
     article = project / "templates/articles/many.md.j2"
     article.write_text(SWEEP.format(model=falcon_folder))

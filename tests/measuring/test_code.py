@@ -56,7 +56,7 @@ except Exception as error:
 names = [name for name in sys.modules if name.startswith("report.")]
 Path(f"{about}.json").write_text(json.dumps(names))
 """
-"""Measures like `alone.measure_task`, each kind in a process forked for it, and writes the names of
+"""Measures like `alone.alone`, each kind in a process forked for it, and writes the names of
 the modules that this took."""
 
 CHANGES = {

@@ -173,7 +173,7 @@ def test_datasets_are_the_same_bytes_however_large_batches_are(datasets, project
 
 
 def test_a_changed_size_of_batches_measures_nothing_again(datasets, there, monkeypatch):
-    monkeypatch.setattr(alone, "measure_task", None)  # may not be called
+    monkeypatch.setattr(alone, "load_source", None)  # may not be called
     assert datasets(size=3) == there
 
 

@@ -96,7 +96,7 @@ def test_the_first_call_measures_and_the_second_reads(datasets, monkeypatch):
     measured = [(done, total) for what, done, total in steps if what == "Measuring"]
     assert measured == [(0, 3), (1, 3), (2, 3), (3, 3)]  # the passage and two texts
     assert {what: n == total for what, n, total in steps} == {"Measuring": True, "Writing": True}
-    monkeypatch.setattr(alone, "measure_task", None)  # may not be called
+    monkeypatch.setattr(alone, "load_source", None)  # may not be called
     assert datasets() == (folder, False, [])
 
 

@@ -339,7 +339,7 @@ def test_what_other_kinds_of_article_read(tmp_path, name):
 def test_no_model_is_run(asked, monkeypatch, name):
     NON_TRIGGERS[name](asked)
     assert asked.plan().state == "unchanged"
-    monkeypatch.setattr(alone, "measure_task", None)  # may not be called
+    monkeypatch.setattr(alone, "load_source", None)  # may not be called
     [found] = run.datasets(asked.study(), asked.project, lambda *_: None)
     assert (found.state, found.reasons) == ("unchanged", [])
 

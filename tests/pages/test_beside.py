@@ -7,7 +7,7 @@ import pytest
 
 from report import pipeline
 from report.datasets.write import processes
-from report.measuring.alone import alone
+from report.measuring import alone
 from tests.cli.saying import assert_matches, ended
 from tests.commands import contents, report
 from tests.small import ARTICLE, write_publication
@@ -114,21 +114,26 @@ def test_what_goes_wrong_in_another_process_is_the_same_one_sentence(write, core
 
 
 def test_an_article_is_drawn_while_the_next_is_measured(write, cores, monkeypatch):
-    """The second one's measuring waits here until the first one's page is there."""
-    folder, measured = write("meanwhile"), []
+    """The second one's measuring waits here until the first one's page is there. The model that
+    they share is loaded once."""
+    folder, measured, loaded = write("meanwhile"), [], []
+    load = alone.load_source
+    monkeypatch.setattr(alone, "load_source", lambda *of: loaded.append(of) or load(*of))
     cores(2)
 
-    def measure(tasks, progress, announce):
+    def measure(tasks, progress, announce, models):
         if tasks and measured:
             first, until = folder / ".cache" / "drawn" / f"{NAMES[0]}.json", time.monotonic() + 120
             while not first.exists():
                 assert time.monotonic() < until, "it was not drawn meanwhile"
                 time.sleep(0.05)
         measured.extend(tasks)
-        return alone(tasks, progress, announce)
+        return once(tasks, progress, announce, models)
 
+    once = alone.alone
     monkeypatch.setattr(pipeline.measuring, "alone", measure)
     done = render(folder)
     assert done.code == 0, done.said
     assert len(measured) == 3
+    assert len(loaded) == 1
     assert "drawn before" not in done.said

@@ -20,6 +20,7 @@ import pytest
 from report import pipeline
 from report.console import Terminal
 from report.errors import ReportError
+from report.measuring import alone
 from report.pages import render
 from report.pages.later import MARK
 from report.project import Project
@@ -258,7 +259,7 @@ def test_what_a_change_makes_measure_is_said(project):
 @pytest.fixture
 def meanwhile(project, monkeypatch):
     """A function that has something done once, as soon as a model begins to measure."""
-    left, real = [], watch.measure_with
+    left, real = [], alone.measure_with
 
     def measure_with(loaded, task, progress, announce):
         if left:
@@ -266,15 +267,15 @@ def meanwhile(project, monkeypatch):
         progress("Measuring", 0, 1)
         return real(loaded, task, progress, announce)
 
-    monkeypatch.setattr(watch, "measure_with", measure_with)
+    monkeypatch.setattr(alone, "measure_with", measure_with)
     monkeypatch.setattr(watch, "PAUSE", 0)
     return left.append
 
 
 def test_a_model_stays_loaded_while_it_is_the_same(project, monkeypatch):
-    loaded, real = [], watch.load_source
+    loaded, real = [], alone.load_source
     load = lambda source, *rest: loaded.append(source.name) or real(source, *rest)  # noqa: E731
-    monkeypatch.setattr(watch, "load_source", load)
+    monkeypatch.setattr(alone, "load_source", load)
     passage = project.root / "passage.md"
     rebuilder = Rebuilder(pipeline.Request(project), Sayings())
     with unpainted():
@@ -498,7 +499,7 @@ def test_the_next_change_drops_what_completes_a_page(project, monkeypatch, when)
         monkeypatch.setattr(module, attribute, call)
 
     if when == "measuring":
-        meanwhile(watch, "measure_with", lambda loaded, task, progress, *_: progress("M", 0, 1))
+        meanwhile(alone, "measure_with", lambda loaded, task, progress, *_: progress("M", 0, 1))
     else:
         module = render if when == "drawing" else watch
         meanwhile(module, "_write_figures" if when == "drawing" else "build", lambda *_: None)

@@ -283,7 +283,7 @@ def test_one_layer_at_a_time_gives_the_same_bytes(study, project):
 
 
 def test_prompts_that_are_not_there_are_told_before_a_model_is_loaded(study, project, monkeypatch):
-    monkeypatch.setattr(alone, "measure_task", None)
+    monkeypatch.setattr(alone, "load_source", None)
     (project.root / "sums.md").unlink()
     with pytest.raises(ReportError, match=r"unknown prompts '.*sums\.md'; known: arithmetic"):
         measured(study, project)
