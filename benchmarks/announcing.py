@@ -44,12 +44,7 @@ PAIR = (
 RUNS = {
     "long passage, falcon, without heads": (FALCON, "passage: 340.md", "predict: true"),
     "1,000 short texts, falcon": (FALCON, "passage: 40.md", "corpus: {file: many.txt}"),
-    "long passage, few texts, 4 layers": (
-        SMOLLM,
-        "passage: 420.md",
-        "corpus: {file: few.txt}",
-        "layers: 4",
-    ),
+    "long passage, few texts": (SMOLLM, "passage: 420.md", "corpus: {file: few.txt}"),
     "passage, 48 texts": (SMOLLM, "passage: the-lamp-on-the-hill"),
     "sweep, 8 layers": (SMOLLM, "sweep: true", "layers: 8"),
     "conditions": (
@@ -64,7 +59,7 @@ RUNS = {
         "effects: 4",
     ),
     "pair, falcon": (FALCON, f"pair: {PAIR}"),
-    "table": (SMOLLM, "table: table.csv"),
+    "table": (SMOLLM, "table: table.csv", "rows: 30"),
     "prediction": (SMOLLM, "kind: prediction", f"prompts: [{GIVES}]"),
     "regions, falcon": (FALCON, "regions: {by: sentences}", "passage: the-lamp-on-the-hill"),
     "passage, 48 texts, without heads": (
@@ -87,7 +82,7 @@ def write_publication(folder, front_matter):
     for name, number, words in (("few", 4, 60), ("some", 24, 60), ("many", 1000, 8)):
         texts = (" ".join(islice(cycle(WORDS), n, n + words + n % words)) for n in range(number))
         (root / f"{name}.txt").write_text("\n".join(texts))
-    rows = "\n".join(f"City {n},{717710 + 7 * n},country {n}" for n in range(6))
+    rows = "\n".join(f"City {n},{717710 + 7 * n},country {n}" for n in range(30))
     (root / "table.csv").write_text(f"city,people,country\n{rows}\n")
     article = root / "templates" / "articles" / "small.md.j2"
     lines = "\n".join(front_matter)

@@ -90,14 +90,19 @@ def logit_lens(
     ]
     rows_of(asked, len(token_ids), vocabulary)
     rows = [position % len(token_ids) for position in positions]
-    found, final = [], None
+    columns, done = (), 0
     states = torch.stack(states_of(loaded, token_ids, rows))
     for few in states.split(max(1, NUMBERS // (len(rows) * vocabulary))):  # a call takes its time
         for logits in logits_from(loaded.model, few.flatten(0, 1)).split(len(rows)):
-            found.append(_said(logits.double().log_softmax(-1), tokens))
+            said = _said(logits.double().log_softmax(-1), tokens)
+            # small tensors that stay between large ones that go would cost a gigabyte of memory
+            columns = columns or [each.new_empty(len(states), *each.shape) for each in said]
+            for column, each in zip(columns, said, strict=True):
+                column[done] = each
             final = logits
+            done += 1
         progress()
-    columns = (torch.stack(one).cpu().numpy() for one in zip(*found, strict=True))
+    columns = [column.cpu().numpy() for column in columns]
     return Lens(tuple(rows), *columns, final.float().cpu().numpy().copy())
 
 

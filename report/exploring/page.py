@@ -132,7 +132,6 @@ class Explorer:
         self.root = project.root if project else NOWHERE
         self.measures: tuple[OwnMeasure, ...] | None = None
         self.corpus: OfCorpus | None = None
-        self._replaced: pairs.Replaced | None = None  # of the model, once heads are ablated
         self._files: dict | None = None  # of the model, once datasets may be of it
         self._there = WeakValueDictionary()  # what answers show that are still there
         self._read_measures()
@@ -284,10 +283,9 @@ class Explorer:
         if question.patch is None:
             return Patching(cost, chosen)
         try:
-            if self._replaced is None:
-                short = [text.text for text in corpus()[: pairs.MEANS_OF]]
-                self._replaced = pairs.replaced_by(loaded, short)
-            about = loaded, data, texts, answers, self._replaced, progress
+            means = [text.text for text in corpus()[: pairs.MEANS_OF]]
+            replaced = pairs.replacements(loaded, means)
+            about = loaded, data, texts, answers, replaced, progress
             key = question.text, question.other, answers
             return Patching(
                 cost, chosen, data=self._reused(key, data.path.name, lambda: LivePair(*about))

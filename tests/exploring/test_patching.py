@@ -28,8 +28,8 @@ LONGER = INPUTS.corrupted + "!"
 def small(monkeypatch):
     """A random model answers nearly alike; and a mean needs no long corpus."""
     monkeypatch.setattr("report.effects.patching.LEAST", 1e-6)
-    replaced = kind.replaced_by
-    monkeypatch.setattr(kind, "replaced_by", lambda loaded, _: replaced(loaded, TEXTS))
+    replaced = kind.replacements
+    monkeypatch.setattr(kind, "replacements", lambda loaded, _: replaced(loaded, TEXTS))
 
 
 @pytest.fixture

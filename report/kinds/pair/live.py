@@ -30,7 +30,7 @@ class LivePair(InMemory, PairData):
 
         loaded: the model that the passage was measured with, which is the first text
         asked: ids of two tokens, whose logits are compared after both
-        replaced: as of `measure.replaced_by`
+        replaced: as of `measure.replacements`
         progress: called after each layer; what it raises ends the measuring
         raises: ReportError if the model answers both alike, or the texts are too long
         """

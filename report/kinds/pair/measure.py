@@ -23,7 +23,7 @@ from report.inputs.conditions import ADDED, Segment
 from report.inputs.pairs import TwoPrompts, pieces, rows, spelt
 from report.inputs.passages import corpus
 from report.inputs.predictions import Prompt
-from report.kinds.prediction.measure import MEANS_OF, asked_of, replacements, replacements_once
+from report.kinds.prediction.measure import MEANS_OF, asked_of, replacements
 from report.measuring.forecast import (
     MEASURING,
     WITHOUT,
@@ -245,7 +245,7 @@ def measure(
         self_check.checked(loaded)
         starts, values = zip(*(_about(opened(number)) for number in each), strict=True)
         _announce(loaded, opened(0), starts, layers * heads, announce)
-        replaced = replacements_once(loaded, inputs.corpus)
+        replaced = replacements(loaded, inputs.corpus)
         of_all = partial(_parts, opened(0), len(texts), replaced[0])
         will_take(progress, loaded.identity["name"], of_all)
         result, reason = _measured(loaded, opened, each, replaced[0], steps)
@@ -355,11 +355,6 @@ def _measured(loaded, opened, each, replaced, steps):
         paths, reason = [([], [])] * len(shares), str(error)
     result = [Measured(*of_pair, *both) for of_pair, both in zip(shares, paths, strict=True)]
     return over_pairs(result), reason
-
-
-def replaced_by(loaded: LoadedModel, texts: Sequence[str]) -> Replaced:
-    """What takes the place of heads in ablations; and the texts and tokens of its mean."""
-    return replacements(loaded, texts)
 
 
 def _shares(loaded, of: Pair, replaced, step, ablated):

@@ -218,7 +218,7 @@ def of_passage(
         heads = loaded.measured_layers * loaded.structure[0].heads
         what = "the passage again without each head"
         announce(reads(loaded.identity["name"], what, heads * len(token_ids), heads))
-        (_, mean), about = replacements_once(loaded, texts)
+        (_, mean), about = replacements(loaded, texts)
         done = numbers(1)
         step = lambda: progress(WITHOUT, next(done), loaded.measured_layers)  # noqa: E731
         measured = [measure_sentence(loaded, token_ids, None, [mean], lens=False, layers=step)]
@@ -248,7 +248,7 @@ def parts_of_passage(
 
     with suppress(ReportError):  # which is told of where they are measured
         _require_fitting(loaded, token_ids)
-        (_, mean), _ = replacements_once(loaded, texts)
+        (_, mean), _ = replacements(loaded, texts)
         seconds = timed(*sample_of(loaded, token_ids, (), mean, loss=True))
         yield Part(WITHOUT, seconds, by_layer(loaded.measured_layers))
 
@@ -347,22 +347,16 @@ def asked_of(loaded: LoadedModel, prompt: Prompt) -> Asked | None:
 def replacements(
     loaded: LoadedModel, texts: Sequence[str]
 ) -> tuple[list[Replacement], dict[str, int]]:
-    """Zeros, and the mean over texts; and the number of "texts" and "tokens" of that mean."""
+    """Zeros, and the mean over texts; and the number of "texts" and "tokens" of that mean. A loaded
+    model reads the same texts once."""
     from report.effects.replacing import means, zeros
     from report.models.text.tokens import encode_texts
 
-    encoded = list(encode_texts(loaded, list(texts)).token_ids.values())
-    about = {"texts": len(encoded), "tokens": sum(len(ids) - 1 for ids in encoded)}
-    return [zeros(loaded), means(loaded, encoded)], about
-
-
-def replacements_once(
-    loaded: LoadedModel, texts: Sequence[str]
-) -> tuple[list[Replacement], dict[str, int]]:
-    """As `replacements`, computed once per loaded model."""
     texts = tuple(texts)
     if texts not in loaded.replacements:
-        loaded.replacements[texts] = replacements(loaded, texts)
+        encoded = list(encode_texts(loaded, list(texts)).token_ids.values())
+        about = {"texts": len(encoded), "tokens": sum(len(ids) - 1 for ids in encoded)}
+        loaded.replacements[texts] = [zeros(loaded), means(loaded, encoded)], about
     return loaded.replacements[texts]
 
 

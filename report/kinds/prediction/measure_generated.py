@@ -15,7 +15,7 @@ from report.datasets.write.folder import Folder, Step
 from report.inputs import generated
 from report.inputs.generated import Generated
 from report.inputs.passages import corpus
-from report.kinds.prediction.measure import MEANS_OF, replacements_once
+from report.kinds.prediction.measure import MEANS_OF, replacements
 from report.measuring.forecast import MEASURING, WRITING, Part, needs, reads, timed, will_take
 from report.measuring.key import hashed
 from report.measuring.kind import Announce, Progress
@@ -141,7 +141,7 @@ def measure_batch(
     progress(MEASURING, 0, len(texts))
     with enough_memory("measuring short sentences"):
         self_check.checked(loaded)
-        replaced, about = replacements_once(loaded, inputs.means_of)
+        replaced, about = replacements(loaded, inputs.means_of)
         if piece.per_model:
             ids = [text.token_ids for text in texts_of(loaded, made)]
             own = Sentences(made, _facts(inputs, ids, about, known))
