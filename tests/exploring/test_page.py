@@ -115,10 +115,17 @@ def test_heads_that_look_from_the_pinned_token_are_listed_and_lead_to_their_map(
     place.locator("button").first.click()
     until(page, f"document.querySelector('#fig-1 input[name=layer]').value === '{best[0]}'")
     assert page.input_value("#fig-1 input[name=head]") == str(best[1])
+    page.locator("[name=text]").fill(f"{FIRST} me")
+    reads(page, f"{FIRST} me")  # the same words in the same places
+    until(page, "document.querySelector('.explore__looking option:checked')?.value === '3'")
     page.keyboard.press("Escape")
-    page.locator("[name=text]").fill(OTHER)
-    reads(page, OTHER)
-    assert "Click a token" in place.text_content()
+    until(page, "document.querySelector('.explore__looking').textContent.includes('Click a token')")
+    page.locator(f".passage .token[data-token='{token}']").click()
+    place.locator("table").wait_for()
+    page.locator("[name=text]").fill(f"Now {OTHER}")
+    reads(page, f"Now {OTHER}")
+    until(page, "document.querySelector('.explore__looking').textContent.includes('Click a token')")
+    assert page.locator(".pins__chip[data-of=token]").count() == 0
 
 
 def test_all_figures_of_one_head_follow_the_map_until_a_reader_sets_them(visit):

@@ -2,7 +2,7 @@
 // and figures as in an article, replaces the last one. It can be kept as an article.
 
 import { hold, latest } from "../data/loading.js";
-import { aim, inText, onMark, onPin, pins } from "../reader/marks.js";
+import { aim, inText, onMark, onPin, pin, pins, unpin } from "../reader/marks.js";
 import "./palette.js";
 
 const MODULES = []; // figures.js and all that it imports, listed by the build
@@ -71,6 +71,22 @@ async function follow({ target }) {
 }
 addEventListener("figureshown", follow, true);
 
+// Of the text that is shown, the pinned token and its target; a function that pins them in the next
+// text, if the same words stand in the same places there.
+function pinnedWords() {
+  const passage = () => answer.querySelector("#passage");
+  const word = (place) => passage()?.querySelector(`.token[data-token="${place}"]`)?.textContent;
+  const { token, target } = inText(pins(), passage()?.dataset.text);
+  if (!(token >= 0)) return () => {};
+  const before = [token, target].map(word);
+  return () => {
+    if (inText(pins(), passage()?.dataset.text).token === token) return; // it is the same text
+    if (!passage() || word(token) !== before[0]) return unpin(["token"]);
+    pin({ token, text: passage().dataset.text });
+    if (target >= 0 && word(target) === before[1]) aim(target);
+  };
+}
+
 // Sends the fields and shows the answer, the first figure before the others unless `all`. `patch`
 // stays until the texts or the model change, as patching takes long.
 async function ask(all = false) {
@@ -88,6 +104,7 @@ async function ask(all = false) {
     const first = !all && (Boolean(shown) || !location.hash.startsWith("#fig-"));
     const reply = await send({ ...question, first });
     if (!isNewest() || !say(reply)) return;
+    const carry = shown?.model === texts.model ? pinnedWords() : () => {};
     remember(texts);
     answer.style.minHeight = first ? `${answer.offsetHeight}px` : ""; // until the others are there
     for (const [path, file] of Object.entries(reply.files ?? {})) {
@@ -96,6 +113,7 @@ async function ask(all = false) {
     ({ number } = reply);
     offer(reply.measures);
     show(reply.html);
+    carry();
     keeping.inert = first; // an article has all figures
     if (first) {
       await painted();
