@@ -107,6 +107,7 @@ def test_heads_that_look_from_the_pinned_token_are_listed_and_lead_to_their_map(
     place.locator("select").select_option(str(target))
     until(page, "document.querySelector('.explore__looking option:checked').value === '3'")
     until(page, "document.activeElement.name === 'target'")
+    assert f"cell={token}+{target}" in page.evaluate("location.hash")
     data = model.measure(FIRST).data
     best = max(
         np.ndindex(data.layers, data.heads),
@@ -143,6 +144,37 @@ def test_all_figures_of_one_head_follow_the_map_until_a_reader_sets_them(visit):
     page.locator("#fig-1 .live-figure__chart").hover()
     assert page.input_value("#fig-1 input[name=layer]") == "1"
     assert page.input_value("#fig-3 input[name=layer]") == "2"
+
+
+def test_a_head_that_the_map_has_left_is_pinned_no_more_and_all_figures_open_at_the_maps(visit):
+    page = visit({"text": FIRST})
+    reads(page, FIRST)
+    go_live(page, 1)
+    page.locator(".passage .token[data-token='7']").click()
+    page.locator(".explore__looking button", has_text="L0").first.click()
+    until(page, "document.querySelector('.pins__chip[data-of=layer]')")
+    page.locator("#fig-1 input[name=layer]").press("End")
+    until(page, "!document.querySelector('.pins__chip[data-of=layer]')")
+    last = page.get_attribute("#fig-1 input[name=layer]", "max")
+    until(page, f"document.querySelector('#fig-3 input[name=layer]').value === '{last}'")
+    page.locator("[name=text]").fill(f"{FIRST} so")
+    reads(page, f"{FIRST} so")
+    page.locator("#fig-3").wait_for()
+    go_live(page, 3)
+    assert page.input_value("#fig-1 input[name=layer]") == last
+    assert page.input_value("#fig-3 input[name=layer]") == last
+
+
+def test_nothing_of_a_text_that_is_gone_stays_pinned(visit):
+    page = visit({"text": FIRST, "other": OTHER})
+    page.locator("h2", has_text="The other text").wait_for()
+    go_live(page, 4)
+    page.locator("#fig-4 .live-figure__chart").focus()
+    for key in ("End", "Enter"):
+        page.keyboard.press(key)
+    until(page, "document.querySelector('.pins__chip[data-of=token]')")
+    page.locator("[name=other]").fill("")
+    until(page, "!document.querySelector('.pins__chip[data-of=token]')")
 
 
 def later(route):
@@ -376,4 +408,6 @@ def test_of_several_models_one_is_chosen_and_the_address_has_it(browser, explore
         page.reload()
         until(page, f"document.querySelectorAll({TEXT!r}).length === {number}")
         assert page.input_value("[name=model]") == other.name
+        page.set_viewport_size(PHONE["viewport"])
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.context.close()

@@ -196,14 +196,16 @@ class LivePassage(InMemory, PassageData):
     def looking(self, token: int, target: int | None = None) -> list[tuple[int, int, int, float]]:
         """All heads by what they give from a token to a target, the most first.
 
-        token, target: their places; target None: that which a head gives most, but the first token
+        token, target: their places; target None: the other token that a head gives most, but the
+            first one
         returns: layer, head, place of the target, and the share in [0, 1] that this gets
         """
         found = []
         for layer in range(self.layers):
             shares = self._measurement.row(layer, token)
             if target is None:
-                targets = shares[:, 1:].argmax(1) + 1
+                shares[:, [0, token]] = 0
+                targets = shares.argmax(1)
             else:
                 targets = np.full(len(shares), target)
             for head, place in enumerate(targets.tolist()):

@@ -63,27 +63,33 @@ async function follow({ target }) {
   const before = followed;
   followed = [number, layer, head].join();
   if (before === followed || !before?.startsWith(`${number},`)) return; // they open where it does
+  const at = pins();
+  if (at.head >= 0 && (at.layer !== layer || at.head !== head)) unpin(["layer", "head", "model"]); // what comes later goes to a pinned one
   for (const figure of figures.values()) {
     if (figure.element === target) continue;
     const next = figure.stateOf({ layer, head, model: figure.model });
     if (next) figure.set(next, false);
   }
+  figures.get(target)?.changed(); // so that all of them stand so when there is another text
 }
 addEventListener("figureshown", follow, true);
 
-// Of the text that is shown, the pinned token and its target; a function that pins them in the next
-// text, if the same words stand in the same places there.
-function pinnedWords() {
+// A function that pins the pinned token and its target in the next text, if the same words stand in
+// the same places there; else nothing of another text, or of another model, stays pinned.
+function carrying(next) {
   const passage = () => answer.querySelector("#passage");
   const word = (place) => passage()?.querySelector(`.token[data-token="${place}"]`)?.textContent;
   const { token, target } = inText(pins(), passage()?.dataset.text);
-  if (!(token >= 0)) return () => {};
-  const before = [token, target].map(word);
+  const [current, looked] = [token, target].map(word);
+  const changed = (name) => shown && shown[name] !== next[name];
+  const [otherModel, others] = [changed("model"), ["text", "other", "model"].some(changed)];
   return () => {
-    if (inText(pins(), passage()?.dataset.text).token === token) return; // it is the same text
-    if (!passage() || word(token) !== before[0]) return unpin(["token"]);
-    pin({ token, text: passage().dataset.text });
-    if (target >= 0 && word(target) === before[1]) aim(target);
+    if (otherModel) unpin(["layer", "head", "model"]);
+    const { text } = passage()?.dataset ?? {};
+    if (!others || pins().token < 0 || (token >= 0 && pins().text === text)) return;
+    if (otherModel || token < 0 || word(token) !== current) return unpin(["token"]);
+    pin({ token, text });
+    if (target >= 0 && word(target) === looked) aim(target);
   };
 }
 
@@ -104,7 +110,7 @@ async function ask(all = false) {
     const first = !all && (Boolean(shown) || !location.hash.startsWith("#fig-"));
     const reply = await send({ ...question, first });
     if (!isNewest() || !say(reply)) return;
-    const carry = shown?.model === texts.model ? pinnedWords() : () => {};
+    const carry = carrying(texts);
     remember(texts);
     answer.style.minHeight = first ? `${answer.offsetHeight}px` : ""; // until the others are there
     for (const [path, file] of Object.entries(reply.files ?? {})) {
@@ -112,8 +118,7 @@ async function ask(all = false) {
     }
     ({ number } = reply);
     offer(reply.measures);
-    show(reply.html);
-    carry();
+    show(reply.html, undefined, carry);
     keeping.inert = first; // an article has all figures
     if (first) {
       await painted();
@@ -152,12 +157,15 @@ function say({ dropped, error, warnings }) {
 }
 
 // Replaces the answer, or only what matches the selector `place`.
-function show(html, place) {
+function show(html, place, after = () => {}) {
   const { content } = Object.assign(document.createElement("template"), { innerHTML: html });
+  const list = answer.querySelector(LIST);
   if (place) answer.querySelector(place).replaceWith(content.querySelector(place));
   else answer.replaceChildren(content);
+  if (!place && list) answer.querySelector(LIST)?.replaceChildren(...list.childNodes); // until the new one is there
   subscribers.forEach((call) => call());
   document.body.dataset.stays = "";
+  after();
   look();
 }
 
@@ -221,19 +229,24 @@ onPin(() => {
 
 // Lists the heads that look most from the pinned token: to any target, or to the one that is pinned
 // with it or chosen here.
-const HINT = "Click a token of the text to see here which heads look from it most, and where to.";
+const LIST = ".explore__looking";
+const HINT = "Click a token of this text to see here which heads look from it most, and where to.";
 
 const look = latest(async () => {
-  const place = answer.querySelector(".explore__looking");
+  const place = answer.querySelector(LIST);
   const { token, target } = inText(pins(), answer.querySelector("#passage")?.dataset.text);
   const of = [number, token, target].join();
   if (!place || place.dataset.of === of) return;
   place.dataset.of = of;
-  if (!(token >= 0)) return place.replaceChildren(HINT);
+  const focused = place.contains(document.activeElement);
+  if (!(token >= 0)) {
+    place.replaceChildren(HINT);
+    if (focused) answer.querySelector("#passage [tabindex]")?.focus({ preventScroll: true });
+    return;
+  }
   try {
     const { html, error, dropped } = await post("looking", { number, token, target: target < 0 ? null : target });
     if (dropped) return later();
-    const focused = place.contains(document.activeElement);
     if (error) place.replaceChildren(error);
     else place.innerHTML = html;
     if (focused) place.querySelector("select")?.focus({ preventScroll: true });
@@ -242,8 +255,14 @@ const look = latest(async () => {
   }
 });
 onMark(look);
-answer.addEventListener("change", ({ target }) => {
-  if (target.matches("[name=target]")) aim(target.value ? Number(target.value) : -1);
+// A chosen target is the map's cell, which stands in its address.
+answer.addEventListener("change", async ({ target: { name, value } }) => {
+  if (name !== "target") return;
+  const { figures } = await import("../figure/figure.js");
+  const map = figures.get(answer.querySelector("#fig-1"));
+  map?.pick({ cell: value ? `${pinned()}+${value}` : undefined });
+  aim(value ? Number(value) : -1);
+  map?.changed();
 });
 
 function later() {
