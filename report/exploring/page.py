@@ -297,7 +297,8 @@ class Explorer:
     def looking(self, data: LivePassage, token: int, target: int | None) -> str:
         """The heads that give most from a token of a text that is measured, as HTML.
 
-        target: place of the token that it is given to; None: whichever but the first gets most
+        target: place of the token that it is given to; None: of each head the other token that gets
+            most, but the first one
         raises: ReportError if the text has no such tokens
         """
         if not all(0 <= place < data.length for place in (token, target or 0)):
